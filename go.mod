@@ -1,0 +1,3 @@
+module github.com/limitgate/limitgate
+
+go 1.26
