@@ -1,0 +1,21 @@
+// Package edge is the contract between the engines that speak to clients and the program that decides. Edges translate
+// between bytes and requests and hold no policy; only the packages below this one import an engine.
+package edge
+
+import "github.com/limitgate/limitgate/internal/request"
+
+// Program is a compiled configuration as an edge sees it.
+type Program interface {
+	// Head returns what must be known before a request's head is read.
+	Head(c *request.Conn) *request.HeadSettings
+	// Serve carries the request through the phases, sends the answer and logs it. When it returns, nothing of r is used
+	// any more. r.Fault set means that the head could not be read.
+	Serve(r *request.Request)
+}
+
+// Source hands out the running program. A request is served to its end by the program it began with.
+type Source interface {
+	// Acquire returns the running program and keeps it alive until Release.
+	Acquire() Program
+	Release(Program)
+}

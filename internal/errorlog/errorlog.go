@@ -1,0 +1,89 @@
+// Package errorlog writes nginx's error log: one dated line per event, filtered by level for each destination. It stands
+// beside every phase and edge; it formats the frame of a line and leaves the words to the caller.
+package errorlog
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"time"
+)
+
+// Level is the gravity of an event, lower is graver, as in nginx.
+type Level uint8
+
+// The levels of nginx's error_log directive, gravest first.
+const (
+	Emerg Level = iota + 1
+	Alert
+	Crit
+	Error
+	Warn
+	Notice
+	Info
+	Debug
+)
+
+var levelNames = [...]string{"", "emerg", "alert", "crit", "error", "warn", "notice", "info", "debug"}
+
+// String returns the level's name in the configuration.
+func (l Level) String() string { return levelNames[l] }
+
+// ParseLevel returns the level of a name in the configuration.
+func ParseLevel(name string) (Level, bool) {
+	for l := Emerg; l <= Debug; l++ {
+		if levelNames[l] == name {
+			return l, true
+		}
+	}
+	return 0, false
+}
+
+// Sink is one destination with its own level. Its writer must take concurrent writes of whole lines.
+type Sink struct {
+	Writer io.Writer
+	Level  Level
+}
+
+// Log is an immutable set of sinks; the same log serves many goroutines. A nil Log drops everything.
+type Log struct {
+	sinks []Sink
+	max   Level
+	ids   string
+}
+
+// New returns a log over sinks.
+func New(sinks ...Sink) *Log {
+	l := &Log{sinks: sinks, ids: strconv.Itoa(os.Getpid()) + "#" + strconv.Itoa(os.Getpid()) + ": "}
+	for _, s := range sinks {
+		l.max = max(l.max, s.Level)
+	}
+	return l
+}
+
+// On reports whether any sink takes events of a level: callers build a message only then.
+func (l *Log) On(level Level) bool { return l != nil && level <= l.max }
+
+// Write logs msg at a level, framed as `2026/11/30 00:43:57 [error] PID#TID: *CONN MSG`. Serial 0 leaves *CONN out.
+func (l *Log) Write(level Level, serial uint64, msg string) {
+	if !l.On(level) {
+		return
+	}
+	b := make([]byte, 0, 64+len(msg))
+	b = time.Now().AppendFormat(b, "2006/01/02 15:04:05 [")
+	b = append(b, level.String()...)
+	b = append(b, "] "...)
+	b = append(b, l.ids...)
+	if serial != 0 {
+		b = append(b, '*')
+		b = strconv.AppendUint(b, serial, 10)
+		b = append(b, ' ')
+	}
+	b = append(b, msg...)
+	b = append(b, '\n')
+	for _, s := range l.sinks {
+		if level <= s.Level {
+			_, _ = s.Writer.Write(b) // a log that can't be written has nowhere to say so
+		}
+	}
+}

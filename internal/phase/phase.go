@@ -1,0 +1,52 @@
+// Package phase is the contract between the phases of a request and THE ORDER in which they run, which is nginx's. Each
+// phase is a package below this one; package pipeline joins them to a program.
+package phase
+
+import "github.com/limitgate/limitgate/internal/request"
+
+// ID names a phase.
+type ID uint8
+
+// The phases, in the order they run: nginx's, where a return in the rewrite phase is not limited, limits come before
+// access checks, and a delayed request holds no place of limit_conn yet.
+const (
+	RealIP        ID = iota // who is the client, by the server's directives
+	ServerRewrite           // set and return of the server
+	Match                   // which location
+	Rewrite                 // set and return of the location
+	Limit                   // limit_req, then limit_conn
+	Access                  // allow and deny
+	Content                 // proxy_pass, or a file below root
+	Record                  // access_log, once the answer is out
+
+	// Count is the number of phases.
+	Count
+)
+
+// Order is the order itself. Everything that walks the phases walks this array.
+var Order = [Count]ID{RealIP, ServerRewrite, Match, Rewrite, Limit, Access, Content, Record}
+
+var names = [Count]string{"realip", "server rewrite", "match", "rewrite", "limit", "access", "content", "record"}
+
+// String returns the phase's name.
+func (id ID) String() string { return names[id] }
+
+// Next is where a request goes after a phase.
+type Next uint8
+
+const (
+	// Continue goes on to the following phase.
+	Continue Next = iota
+	// Done means that an answer was sent, or that there will be none: only Record is left.
+	Done
+	// Fail means that r.Response.Status is an error or redirect without a body: the program finds the page for it.
+	Fail
+	// Redirect means that r.URI changed: the request goes back to Match.
+	Redirect
+)
+
+// Handler is a phase as one scope of the configuration wants it. It is immutable, serves many goroutines and keeps nothing
+// of a request after Serve returns.
+type Handler interface {
+	Serve(r *request.Request) Next
+}

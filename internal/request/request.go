@@ -1,0 +1,163 @@
+// Package request is the engine-neutral request: what every edge makes of what a client sent, what every phase reads and
+// changes, and what goes back. It decides nothing; edges fill and drain it, the pipeline carries it through the phases.
+package request
+
+import (
+	"net/netip"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/header"
+)
+
+// Request is one request and its answer. It belongs to the goroutine that serves it, from the edge's Reset to the end of
+// the program's Serve; whoever keeps a byte of it longer copies that byte. The zero value is ready for Reset.
+type Request struct {
+	Conn   *Conn
+	Stream Stream
+
+	// What the client sent, in the edge's memory.
+	Line    []byte // the request line as it came ($request)
+	Method  []byte
+	Target  []byte // as it came ($request_uri)
+	URI     []byte // decoded and normalised path ($uri); rewriting replaces it
+	Args    []byte // what follows the question mark ($args)
+	Host    []byte // from the request line or Host: lower case, without port; empty when there was none
+	Major   int
+	Minor   int
+	Headers []Header
+
+	// BodyLength is the declared length of the body: 0 none, -1 chunked.
+	BodyLength int64
+
+	// Fault is set by an edge that could not read a whole, valid head: the status to answer with and what to log. The
+	// program then answers and logs, and runs no phase.
+	Fault Fault
+
+	Start limitgate.Time // the first byte was here
+	Now   limitgate.Time // the head was complete; the instant that decides limits
+
+	// ClientAddr is who the request is counted for: the peer until the realip phase learns better. Port 0 means unknown.
+	ClientAddr netip.AddrPort
+
+	// Where the request stands in the program.
+	Server    int // index of the server
+	Location  int // index of the location, or of the server's own scope before one is matched
+	Settings  *Settings
+	Shaper    Shaper
+	Internal  bool     // inside an internal redirect
+	Redirects int      // internal redirects so far
+	Captures  [][]byte // of the last regular expression that matched: $0 first
+
+	// Slots hold the values of variables that a configuration defines (map, geo, set), by index; see package vars.
+	Slots []Slot
+
+	ReqStatus  LimitStatus // $limit_req_status
+	ConnStatus LimitStatus // $limit_conn_status
+	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
+	Limited    bool        // limits were asked: once a request
+
+	Attempts []Attempt // at an upstream, in order
+	Upstream []Header  // header fields of the last upstream answer ($upstream_http_*), in the upstream phase's memory
+
+	Response Response
+
+	arena []byte
+}
+
+// Header is one header field as it came.
+type Header struct {
+	Name  []byte
+	Value []byte
+	ID    header.ID
+}
+
+// Fault is why an edge could not read a request.
+type Fault struct {
+	Status int    // 400, 408, 413, 414, 494, 501, 505 …; 0: no fault
+	Log    string // nginx's words for the error log, at level info; "" logs nothing
+}
+
+// Conn is what a connection knows of itself, shared by its requests. Edges own it.
+type Conn struct {
+	Serial    uint64         // $connection
+	Requests  int64          // $connection_requests, the current one included
+	Start     limitgate.Time // for $connection_time
+	Listener  int            // which of the program's listeners took it
+	PeerAddr  netip.AddrPort // the socket's other end; invalid for a unix socket
+	LocalAddr netip.AddrPort // the socket's own end; invalid for a unix socket
+	UnixPath  string         // of the listener, where it is a unix socket
+
+	// From the PROXY protocol, where the listener speaks it and the header carried addresses.
+	ProxySource      netip.AddrPort
+	ProxyDestination netip.AddrPort
+}
+
+// Attempt is one try at an upstream peer, for the $upstream_* variables.
+type Attempt struct {
+	Addr     []byte // "127.0.0.1:8080" or "unix:/path", in configuration memory
+	URL      []byte // "http://127.0.0.1:8080/path" as the error log names it, in request memory; nil until it is needed
+	Status   int    // 0: no answer
+	Connect  int64  // nanoseconds since the attempt began; -1: did not get that far
+	Header   int64
+	Response int64
+	Sent     int64 // bytes
+	Received int64
+	Length   int64 // of the body
+}
+
+// RateSetting is a rate that a request set for its own response.
+type RateSetting struct {
+	Set         bool
+	BytesPerSec int64 // 0: unlimited
+}
+
+// Reset makes r ready for another request of the same connection, keeping its memory.
+func (r *Request) Reset() {
+	*r = Request{
+		Conn: r.Conn, Stream: r.Stream,
+		Headers: r.Headers[:0], Captures: r.Captures[:0], Slots: r.Slots[:0], Attempts: r.Attempts[:0],
+		Response: Response{Length: -1, Headers: r.Response.Headers[:0]},
+		arena:    r.arena[:0],
+	}
+}
+
+// Get returns the first header field of a known name.
+func (r *Request) Get(id header.ID) ([]byte, bool) {
+	for i := range r.Headers {
+		if r.Headers[i].ID == id {
+			return r.Headers[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// arenaChunk is what the arena starts with; most requests never fill it.
+const arenaChunk = 1024
+
+// Keep copies p into memory that lives as long as the request.
+func (r *Request) Keep(p []byte) []byte {
+	if cap(r.arena)-len(r.arena) < len(p) {
+		// What the old chunk holds stays valid: slices of it keep it alive.
+		r.arena = make([]byte, 0, max(arenaChunk, 2*cap(r.arena), len(p)))
+	}
+	n := len(r.arena)
+	r.arena = append(r.arena, p...)
+	return r.arena[n:len(r.arena):len(r.arena)]
+}
+
+// Scratch returns empty request memory to append to; Claim then makes what was appended the request's own. Nothing may
+// call Keep, Scratch or Claim in between.
+func (r *Request) Scratch() []byte {
+	if cap(r.arena)-len(r.arena) < arenaChunk/4 {
+		r.arena = make([]byte, 0, max(arenaChunk, 2*cap(r.arena)))
+	}
+	return r.arena[len(r.arena):]
+}
+
+// Claim keeps what was appended to Scratch's slice and returns it.
+func (r *Request) Claim(p []byte) []byte {
+	if n := len(r.arena); len(p) <= cap(r.arena)-n && cap(p) == cap(r.arena)-n {
+		r.arena = r.arena[:n+len(p)]
+	}
+	return p[:len(p):len(p)]
+}

@@ -1,0 +1,101 @@
+package request
+
+import (
+	"time"
+
+	"github.com/limitgate/limitgate/internal/errorlog"
+)
+
+// Settings are the effective directives of a scope that edges and several phases need. They are immutable and belong to
+// the program.
+type Settings struct {
+	ErrorLog          *errorlog.Log
+	ServerName        string // first server_name, for $server_name and the log
+	DefaultType       []byte
+	Tokens            Tokens
+	SendTimeout       time.Duration
+	BodyTimeout       time.Duration // client_body_timeout
+	KeepaliveTimeout  time.Duration // 0: no keep-alive
+	KeepaliveRequests int64
+	KeepaliveTime     time.Duration
+	LingeringClose    Lingering
+	LingeringTime     time.Duration
+	LingeringTimeout  time.Duration
+	MaxBody           int64 // client_max_body_size; 0: no limit
+}
+
+// HeadSettings are what an edge must know before a request's server is: the directives of a listener's default server.
+type HeadSettings struct {
+	HeaderTimeout time.Duration // client_header_timeout
+	HeaderBuffer  int           // client_header_buffer_size
+	LargeBuffers  int           // large_client_header_buffers
+	LargeSize     int
+	Underscores   bool // underscores_in_headers
+	IgnoreInvalid bool // ignore_invalid_headers
+	MergeSlashes  bool
+	ProxyProtocol bool // connections begin with a PROXY header
+	ErrorLog      *errorlog.Log
+	KeepaliveIdle time.Duration // keepalive_timeout of the default server, until a request names another
+}
+
+// Tokens is how much the Server header tells: server_tokens.
+type Tokens uint8
+
+// The values of server_tokens.
+const (
+	TokensOn Tokens = iota
+	TokensOff
+	TokensBuild
+)
+
+// Lingering is when a connection is closed the lingering way: lingering_close.
+type Lingering uint8
+
+// The values of lingering_close.
+const (
+	LingerOn Lingering = iota
+	LingerOff
+	LingerAlways
+)
+
+// Shaper has a location's last word on a response: added headers and the pace of its bytes.
+type Shaper interface {
+	// ShapeHead changes r.Response before its head is sent.
+	ShapeHead(r *Request)
+	// SendBody passes p on to r.Stream, no faster than the location allows.
+	SendBody(r *Request, p []byte) error
+}
+
+// LimitStatus is the outcome of a kind of limit over one request, for $limit_req_status and $limit_conn_status.
+type LimitStatus uint8
+
+// The values nginx's variables take. Unset means that no limit ran.
+const (
+	LimitUnset LimitStatus = iota
+	LimitPassed
+	LimitDelayed
+	LimitRejected
+	LimitDelayedDryRun
+	LimitRejectedDryRun
+)
+
+var limitStatusNames = [...]string{"", "PASSED", "DELAYED", "REJECTED", "DELAYED_DRY_RUN", "REJECTED_DRY_RUN"}
+
+// String returns the variable's value.
+func (s LimitStatus) String() string { return limitStatusNames[s] }
+
+// Slot is the value of one configured variable in one request.
+type Slot struct {
+	Value []byte
+	State SlotState
+}
+
+// SlotState says what a Slot holds.
+type SlotState uint8
+
+// A slot is empty until its variable is first evaluated or set.
+const (
+	SlotEmpty SlotState = iota
+	SlotFound
+	SlotNotFound
+)

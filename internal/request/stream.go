@@ -1,0 +1,60 @@
+package request
+
+import "time"
+
+// Stream is the engine's half of a request: the body still to come, the answer on its way, and the client's presence. An
+// edge implements it; the goroutine that serves the request calls it, except Canceler, which any goroutine may be in.
+type Stream interface {
+	// ReadBody returns the next piece of the request body, valid until the next call, and io.EOF after the last. The
+	// first call answers Expect: 100-continue. A body that breaks the protocol is a *BodyError.
+	ReadBody() ([]byte, error)
+	// BodyDone reports whether ReadBody has nothing more to give; with BodyHere it tells whether the whole body came
+	// together with the head.
+	BodyDone() bool
+	// BodyHere reports whether ReadBody would return at once with a piece that is already in memory.
+	BodyHere() bool
+	// RequestLength is the number of bytes read of this request so far: line, headers, body ($request_length).
+	RequestLength() int64
+
+	// SendHead sends the head of r.Response. It may stay in a buffer until Flush.
+	SendHead(r *Request) error
+	// SendBody sends body bytes, framing them as the head announced.
+	SendBody(p []byte) error
+	// Flush sends what is buffered.
+	Flush() error
+	// Finish ends the response: last chunk, flush. The program calls it once, unless the response is silent.
+	Finish() error
+	// BytesSent is the number of bytes sent of this response, BodyBytesSent without the head.
+	BytesSent() int64
+	BodyBytesSent() int64
+
+	// Await names whom to call if the client leaves, until it is called again with nil. It reports false when the client
+	// has left already; then c is not called. At most once for each Await, from another goroutine, c.Cancel is called.
+	Await(c Canceler) bool
+	// Sleep waits for d and reports false as soon as the client leaves.
+	Sleep(d time.Duration) bool
+	// Tunnel takes the connection out of HTTP after a 101 head was sent: bytes flow both ways between the client and
+	// peer until both sides ended or one broke, and the connection is closed.
+	Tunnel(peer Tunneled) error
+}
+
+// Canceler is a wait that can be cut short from another goroutine.
+type Canceler interface{ Cancel() }
+
+// Tunneled is the other end of a tunnel: an upstream connection after 101.
+type Tunneled interface {
+	Read(p []byte) (int, error)
+	Write(p []byte) (int, error)
+	CloseWrite() error
+	SetDeadline(t time.Time) error
+	Close() error
+}
+
+// BodyError is a request body that breaks the protocol or a limit.
+type BodyError struct {
+	Status int    // to answer with: 400, 408, 413
+	Log    string // nginx's words
+}
+
+// Error returns what the log says.
+func (e *BodyError) Error() string { return e.Log }
