@@ -42,36 +42,6 @@ func TestNilLogDropsEverything(t *testing.T) {
 	}
 }
 
-func TestParseSyslog(t *testing.T) {
-	cases := []struct {
-		text string
-		want SyslogConfig
-		err  string
-	}{
-		{text: "server=127.0.0.1", want: SyslogConfig{"udp", "127.0.0.1:514", 23, 6, "nginx", false}},
-		{text: "server=[::1]:5140,tag=gate_1", want: SyslogConfig{"udp", "[::1]:5140", 23, 6, "gate_1", false}},
-		{text: "server=unix:/dev/log,nohostname,facility=local0,severity=warn",
-			want: SyslogConfig{"unixgram", "/dev/log", 16, 4, "nginx", true}},
-		{text: "tag=x", err: "no syslog server specified"},
-		{text: "server=a,facility=zzz", err: `unknown syslog facility "zzz"`},
-		{text: "server=a,severity=zzz", err: `unknown syslog severity "zzz"`},
-		{text: "server=a,tag=a-b", err: `syslog "tag" only allows alphanumeric characters and underscore`},
-		{text: "server=a,colour=red", err: `unknown syslog parameter "colour=red"`},
-	}
-	for _, c := range cases {
-		got, err := ParseSyslog(c.text)
-		if c.err != "" {
-			if err == nil || err.Error() != c.err {
-				t.Errorf("ParseSyslog(%q) error = %v, want %s", c.text, err, c.err)
-			}
-			continue
-		}
-		if err != nil || got != c.want {
-			t.Errorf("ParseSyslog(%q) = %+v, %v, want %+v", c.text, got, err, c.want)
-		}
-	}
-}
-
 func TestSyslogSendsTheLineAtItsSeverity(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	server, err := net.ListenPacket("unixgram", path)
@@ -79,7 +49,7 @@ func TestSyslogSendsTheLineAtItsSeverity(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	s := NewSyslog(SyslogConfig{Network: "unixgram", Address: path, Facility: 23, Severity: 6, Tag: "nginx"})
+	s := NewSyslog(SyslogConfig{Network: "unixgram", Address: path})
 	defer s.Close()
 	host, _ := os.Hostname()
 	l := New(Sink{s, Info})

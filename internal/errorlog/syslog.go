@@ -3,8 +3,8 @@ package errorlog
 import (
 	"net"
 	"os"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -17,109 +17,53 @@ type levelWriter interface {
 // syslogMax is where nginx cuts a message (NGX_SYSLOG_MAX_STR), so that it fits one datagram.
 const syslogMax = 2048 + 16 + 64 + 32
 
+// SyslogConfig is a syslog destination. Empty fields mean nginx's defaults: facility local7, severity info, tag nginx.
+type SyslogConfig struct {
+	Network    string // "udp" or "unixgram"
+	Address    string
+	Facility   string
+	Severity   string // of lines that have none of their own: an access log's
+	Tag        string
+	NoHostname bool
+}
+
 // facilities in the order of RFC 3164, under the names nginx accepts.
 var facilities = [...]string{"kern", "user", "mail", "daemon", "auth", "intern", "lpr", "news", "uucp", "clock",
 	"authpriv", "ftp", "ntp", "audit", "alert", "cron", "local0", "local1", "local2", "local3", "local4", "local5",
 	"local6", "local7"}
 
-// severities in the order of RFC 3164.
-var severities = [...]string{"emerg", "alert", "crit", "error", "warn", "notice", "info", "debug"}
-
-// SyslogConfig is what follows `syslog:` in a configuration.
-type SyslogConfig struct {
-	Network    string // "udp" or "unixgram"
-	Address    string
-	Facility   int // number of RFC 3164
-	Severity   int // of lines that have none of their own: an access log's
-	Tag        string
-	NoHostname bool
-}
-
-// ParseSyslog reads the parameters of a `syslog:` destination, without that word. Its errors are nginx's words.
-func ParseSyslog(text string) (SyslogConfig, error) {
-	c := SyslogConfig{Facility: 23, Severity: 6, Tag: "nginx"}
-	for part := range strings.SplitSeq(text, ",") {
-		if err := c.set(part); err != nil {
-			return c, err
-		}
-	}
-	if c.Address == "" {
-		return c, syslogError("no syslog server specified")
-	}
-	return c, nil
-}
-
-func (c *SyslogConfig) set(part string) error {
-	name, value, _ := strings.Cut(part, "=")
-	switch {
-	case part == "nohostname":
-		c.NoHostname = true
-	case name == "server" && value != "":
-		c.Network, c.Address = "udp", value
-		if path, ok := strings.CutPrefix(value, "unix:"); ok {
-			c.Network, c.Address = "unixgram", path
-		} else if _, _, err := net.SplitHostPort(value); err != nil {
-			c.Address = net.JoinHostPort(strings.Trim(value, "[]"), "514")
-		}
-	case name == "facility":
-		if c.Facility = index(facilities[:], value); c.Facility < 0 {
-			return syslogError(`unknown syslog facility "` + value + `"`)
-		}
-	case name == "severity":
-		if c.Severity = index(severities[:], value); c.Severity < 0 {
-			return syslogError(`unknown syslog severity "` + value + `"`)
-		}
-	case name == "tag":
-		if len(value) > 32 {
-			return syslogError("syslog tag length exceeds 32")
-		}
-		if strings.ContainsFunc(value, notTagRune) {
-			return syslogError(`syslog "tag" only allows alphanumeric characters and underscore`)
-		}
-		c.Tag = value
-	default:
-		return syslogError(`unknown syslog parameter "` + part + `"`)
-	}
-	return nil
-}
-
-type syslogError string
-
-func (e syslogError) Error() string { return string(e) }
-
-func notTagRune(r rune) bool {
-	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-}
-
-func index(names []string, name string) int {
-	for i, n := range names {
-		if n == name {
-			return i
-		}
-	}
-	return -1
-}
-
 // Syslog sends lines as RFC 3164 datagrams. It connects with the first line and again after an error; a line that can't be
 // sent is lost, as with any datagram. Safe for many goroutines.
 type Syslog struct {
-	config SyslogConfig
-	host   string
+	config   SyslogConfig
+	facility int
+	severity int
+	host     string
 
 	mu   sync.Mutex // guards conn and buf
 	conn net.Conn
 	buf  []byte
 }
 
-// NewSyslog returns a destination that is not yet connected.
+// NewSyslog returns a destination that is not yet connected. An unknown facility or severity counts as the default.
 func NewSyslog(c SyslogConfig) *Syslog {
-	host, _ := os.Hostname() // without a name the field stays empty, as in nginx
-	return &Syslog{config: c, host: host}
+	s := &Syslog{config: c, facility: slices.Index(facilities[:], c.Facility), severity: int(Info) - 1}
+	if s.facility < 0 {
+		s.facility = len(facilities) - 1
+	}
+	if level, ok := ParseLevel(c.Severity); ok {
+		s.severity = int(level) - 1
+	}
+	if s.config.Tag == "" {
+		s.config.Tag = "nginx"
+	}
+	s.host, _ = os.Hostname() // without a name the field stays empty, as in nginx
+	return s
 }
 
 // Write sends a line at the configured severity.
 func (s *Syslog) Write(line []byte) (int, error) {
-	s.send(s.config.Severity, line)
+	s.send(s.severity, line)
 	return len(line), nil
 }
 
@@ -142,7 +86,7 @@ func (s *Syslog) send(severity int, line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := append(s.buf[:0], '<')
-	b = append(strconv.AppendInt(b, int64(s.config.Facility*8+severity), 10), '>')
+	b = append(strconv.AppendInt(b, int64(s.facility*8+severity), 10), '>')
 	b = append(time.Now().AppendFormat(b, time.Stamp), ' ')
 	if !s.config.NoHostname {
 		b = append(append(b, s.host...), ' ')

@@ -6,6 +6,7 @@ package logfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,8 +60,12 @@ type Use struct {
 // Use returns an owner without files, which resolves relative paths below prefix.
 func (fs *Files) Use(prefix string) *Use { return &Use{files: fs, prefix: prefix} }
 
-// Append opens path, or finds it open. The error has nginx's words. For one goroutine at a time.
-func (u *Use) Append(path string) (*File, error) {
+// Append opens path, or finds it open; "stderr" is the process's standard error. The error has nginx's words. For one
+// goroutine at a time.
+func (u *Use) Append(path string) (io.Writer, error) {
+	if path == "stderr" {
+		path = "/dev/stderr"
+	}
 	if !filepath.IsAbs(path) {
 		// nginx joins the two texts as they are, and its messages show that.
 		path = u.prefix + path
@@ -75,12 +80,6 @@ func (u *Use) Append(path string) (*File, error) {
 	f.uses++
 	u.held = append(u.held, f)
 	return f, nil
-}
-
-// Stderr returns the process's standard error as a file that is never reopened.
-func (u *Use) Stderr() *File {
-	f, _ := u.Append("/dev/stderr") // can't fail: nothing is opened
-	return f
 }
 
 func (fs *Files) open(path string) (*File, error) {

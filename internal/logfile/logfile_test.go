@@ -143,7 +143,10 @@ func TestStandardStreamsAreNeitherOpenedNorClosed(t *testing.T) {
 	defer w.Close()
 	files := New(os.Stdout, w)
 	use := files.Use("")
-	f := use.Stderr()
+	f, err := use.Append("stderr")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := files.Reopen(); err != nil {
 		t.Fatal(err)
 	}
