@@ -86,10 +86,6 @@ func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 		switch {
 		case name == "zone" && a.Text != "zone":
 			l.Zone, named = value, true
-			if value == "" {
-				errs.Add(a.Pos, `invalid zone name ""`, "name the zone that limit_req_zone declares")
-				return l, false
-			}
 		case name == "burst" && a.Text != "burst" && valid:
 			l.Burst = n
 		case name == "burst" && a.Text != "burst":
