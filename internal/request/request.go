@@ -56,8 +56,10 @@ type Request struct {
 	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
 	Limited    bool        // limits were asked: once a request
 
-	Attempts []Attempt // at an upstream, in order
-	Upstream []Header  // header fields of the last upstream answer ($upstream_http_*), in the upstream phase's memory
+	ProxyHost []byte    // where proxy_pass points, for $proxy_host and $proxy_port; nil outside a proxied location
+	ProxyPort []byte    // both in configuration or request memory
+	Attempts  []Attempt // at an upstream, in order
+	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in the upstream phase's memory
 
 	Response Response
 
