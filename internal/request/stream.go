@@ -3,11 +3,15 @@ package request
 import "time"
 
 // Stream is the engine's half of a request: the body still to come, the answer on its way, and the client's presence. An
-// edge implements it; the goroutine that serves the request calls it, except Canceler, which any goroutine may be in.
+// edge implements it; the goroutine that serves the request calls it, except Canceler, which any goroutine may be in, and
+// ReadBody, which one other goroutine may be in while this one sends the answer (a streamed body).
 type Stream interface {
 	// ReadBody returns the next piece of the request body, valid until the next call, and io.EOF after the last. The
 	// first call answers Expect: 100-continue. A body that breaks the protocol is a *BodyError.
 	ReadBody() ([]byte, error)
+	// AbortBody ends the reading of the body for good: a ReadBody that another goroutine is in, and every later one,
+	// returns an error soon. What is left of the body is the edge's to drain or to close over (r.Response.Linger).
+	AbortBody()
 	// BodyDone reports whether ReadBody has nothing more to give; with BodyHere it tells whether the whole body came
 	// together with the head.
 	BodyDone() bool
