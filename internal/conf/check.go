@@ -13,12 +13,13 @@ type checker struct {
 	noted   map[string]bool // accepted directives that had their notice
 	formats map[string]bool // log formats declared so far
 	zones   zoneSet
-	ports   map[string]*port
+	sockets map[string]*socket // by address, see Listen.Keys
+	bodies  map[*Scope]*body
 }
 
 func newChecker(errs *Errors) *checker {
 	c := &checker{errs: errs, table: map[string][]*Spec{}, noted: map[string]bool{}, formats: map[string]bool{},
-		ports: map[string]*port{}}
+		zones: zoneSet{byName: map[string]*zone{}}, sockets: map[string]*socket{}, bodies: map[*Scope]*body{}}
 	table := Table()
 	for i := range table {
 		c.table[table[i].Name] = append(c.table[table[i].Name], &table[i])
@@ -72,6 +73,26 @@ func (c *checker) row(s *Scope, d *syntax.Directive) {
 	}
 	row := &Directive{Name: d.Name, Pos: d.Pos, Args: d.Args, Scope: s}
 	s.Directives = append(s.Directives, row)
+	c.checkRow(s, row)
+}
+
+// closed checks a block when its end was read.
+func (c *checker) closed(d *Directive) {
+	switch d.Block.Kind {
+	case Upstream:
+		c.upstreamClosed(d)
+	case HTTP:
+		c.errs.httpEnd = d.Close.Order
+		d.Block.Walk(c.duplicateLocations)
+	}
+}
+
+// finish checks what nginx checks when all was read.
+func (c *checker) finish(main *Scope) {
+	if len(main.Own("events")) == 0 {
+		c.errs.Late(AtStart, Pos{}, `no "events" section in configuration`, "add events {} at the top level")
+	}
+	c.undeclaredZones()
 }
 
 // add checks one directive and hangs it into its scope, with its block.
@@ -144,18 +165,6 @@ func (c *checker) shape(spec *Spec, d *syntax.Directive) *Spec {
 	return nil
 }
 
-// Form returns how the directive is written.
-func (s *Spec) Form() string {
-	form := s.Name
-	if s.Usage != "" {
-		form += " " + s.Usage
-	}
-	if s.Opens != 0 {
-		return form + " { … }"
-	}
-	return form + ";"
-}
-
 // duplicate reports a directive that may stand only once in its scope and was there before.
 func (c *checker) duplicate(s *Scope, d *Directive) bool {
 	if d.Spec.Repeat || len(s.byName[d.Name]) == 0 {
@@ -218,7 +227,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// unquoteDollar reports whether text uses variables.
+// hasVariable reports whether text uses variables.
 func hasVariable(text string) bool {
 	return strings.IndexByte(text, '$') >= 0
 }
