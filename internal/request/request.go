@@ -45,6 +45,9 @@ type Request struct {
 	Settings  *Settings
 	Shaper    Shaper
 	Internal  bool     // inside an internal redirect
+	Resolved  bool     // the realip phase found ClientAddr in what proxies said: it looks once a request
+	Pipelined bool     // it arrived together with the request before it ($pipe); set by the edge
+	Complete  bool     // the whole answer went out ($request_completion); set by the program
 	Redirects int      // internal redirects so far
 	Captures  [][]byte // of the last regular expression that matched: $0 first
 
@@ -64,6 +67,8 @@ type Request struct {
 	Response Response
 
 	arena []byte
+	side  []byte // what Keep fills while the arena is lent out by Scratch
+	lent  bool
 }
 
 // Header is one header field as it came.
@@ -120,6 +125,7 @@ func (r *Request) Reset() {
 		Headers: r.Headers[:0], Captures: r.Captures[:0], Slots: r.Slots[:0], Attempts: r.Attempts[:0], Upstream: r.Upstream[:0],
 		Response: Response{Length: -1, Headers: r.Response.Headers[:0]},
 		arena:    r.arena[:0],
+		side:     r.side[:0],
 	}
 }
 
@@ -138,26 +144,32 @@ const arenaChunk = 1024
 
 // Keep copies p into memory that lives as long as the request.
 func (r *Request) Keep(p []byte) []byte {
-	if cap(r.arena)-len(r.arena) < len(p) {
-		// What the old chunk holds stays valid: slices of it keep it alive.
-		r.arena = make([]byte, 0, max(arenaChunk, 2*cap(r.arena), len(p)))
+	a := &r.arena
+	if r.lent {
+		a = &r.side
 	}
-	n := len(r.arena)
-	r.arena = append(r.arena, p...)
-	return r.arena[n:len(r.arena):len(r.arena)]
+	if cap(*a)-len(*a) < len(p) {
+		// What the old chunk holds stays valid: slices of it keep it alive.
+		*a = make([]byte, 0, max(arenaChunk, 2*cap(*a), len(p)))
+	}
+	n := len(*a)
+	*a = append(*a, p...)
+	return (*a)[n:len(*a):len(*a)]
 }
 
-// Scratch returns empty request memory to append to; Claim then makes what was appended the request's own. Nothing may
-// call Keep, Scratch or Claim in between.
+// Scratch returns empty request memory to append to; Claim then makes what was appended the request's own. Only one
+// Scratch is out at a time; Keep may be called in between, so a template may be appended to it.
 func (r *Request) Scratch() []byte {
 	if cap(r.arena)-len(r.arena) < arenaChunk/4 {
 		r.arena = make([]byte, 0, max(arenaChunk, 2*cap(r.arena)))
 	}
+	r.lent = true
 	return r.arena[len(r.arena):]
 }
 
 // Claim keeps what was appended to Scratch's slice and returns it.
 func (r *Request) Claim(p []byte) []byte {
+	r.lent = false
 	if n := len(r.arena); len(p) <= cap(r.arena)-n && cap(p) == cap(r.arena)-n {
 		r.arena = r.arena[:n+len(p)]
 	}
