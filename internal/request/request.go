@@ -3,6 +3,8 @@
 package request
 
 import (
+	"context"
+	"errors"
 	"net/netip"
 
 	"github.com/limitgate/limitgate"
@@ -45,6 +47,7 @@ type Request struct {
 	Settings  *Settings
 	Shaper    Shaper
 	Internal  bool     // inside an internal redirect
+	Rewritten bool     // URI is no longer what Target says: a redirect inside replaced it
 	Resolved  bool     // the realip phase found ClientAddr in what proxies said: it looks once a request
 	Pipelined bool     // it arrived together with the request before it ($pipe); set by the edge
 	Complete  bool     // the whole answer went out ($request_completion); set by the program
@@ -57,7 +60,12 @@ type Request struct {
 	ReqStatus  LimitStatus // $limit_req_status
 	ConnStatus LimitStatus // $limit_conn_status
 	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
-	Limited    bool        // limits were asked: once a request
+
+	// Places are what limit_conn holds for this request: the limit phase takes them, the program calls Release.
+	Places []limitgate.Place
+
+	// ErrStatus is the status of the answer whatever answers, after an error that has a page of its own; 0: none.
+	ErrStatus int
 
 	ProxyHost []byte    // where proxy_pass points, for $proxy_host and $proxy_port; nil outside a proxied location
 	ProxyPort []byte    // both in configuration or request memory
@@ -123,10 +131,21 @@ func (r *Request) Reset() {
 	*r = Request{
 		Conn: r.Conn, Stream: r.Stream,
 		Headers: r.Headers[:0], Captures: r.Captures[:0], Slots: r.Slots[:0], Attempts: r.Attempts[:0], Upstream: r.Upstream[:0],
+		Places:   r.Places[:0],
 		Response: Response{Length: -1, Headers: r.Response.Headers[:0]},
 		arena:    r.arena[:0],
 		side:     r.side[:0],
 	}
+}
+
+// Release gives back the places of limit_conn that the request holds, once.
+func (r *Request) Release() error {
+	var err error
+	for i := range r.Places {
+		err = errors.Join(err, r.Places[i].Release(context.Background()))
+	}
+	r.Places = r.Places[:0]
+	return err
 }
 
 // Get returns the first header field of a known name.
