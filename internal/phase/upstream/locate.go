@@ -1,10 +1,12 @@
 package upstream
 
 import (
+	"bytes"
 	"net/netip"
 	"strconv"
 	"strings"
 
+	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 )
@@ -22,27 +24,27 @@ func (x *exchange) locate() (phase.Next, bool) {
 	x.out = t.text.Append(r, x.out) // not in use yet; evaluating may use request memory
 	url := r.Keep(x.out)
 	x.out = x.out[:0]
-	rest, ok := cutPrefix(string(url), scheme)
+	rest, ok := bytes.CutPrefix(url, []byte(scheme))
 	if !ok {
 		r.Logf(errorlog.Error, "invalid URL prefix in \"%s\"", url)
 		return x.refuse(500)
 	}
-	a := parseAddress(rest)
-	if !a.valid {
-		r.Logf(errorlog.Error, "%s in upstream \"%s\"", a.fault, rest)
+	e, uri, fault := conf.ParseURL(string(rest), defaultPort)
+	if fault != "" {
+		r.Logf(errorlog.Error, "%s in upstream \"%s\"", fault, rest)
 		return x.refuse(500)
 	}
-	host, port := a.names()
+	host, port := proxyNames(e, string(bytes.TrimSuffix(rest, []byte(uri))))
 	r.ProxyHost, r.ProxyPort = []byte(host), []byte(port)
-	g := x.set.find(&a)
+	g := x.set.find(e)
 	if g == nil {
-		r.Logf(errorlog.Error, "no resolver defined to resolve %s", a.host)
+		r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
 		return x.refuse(502)
 	}
-	if a.uri != "" && a.uri[0] == '?' {
-		a.uri = "/" + a.uri
+	if uri != "" && uri[0] == '?' {
+		uri = "/" + uri
 	}
-	x.place = place{group: g, uri: []byte(a.uri), whole: a.uri != ""}
+	x.place = place{group: g, uri: []byte(uri), whole: uri != ""}
 	x.choice.begin(g)
 	return 0, true
 }
@@ -54,21 +56,19 @@ func (x *exchange) refuse(status int) (phase.Next, bool) {
 
 // find returns the group of an address that variables made: an upstream block, or a group of its own for an address that
 // needs no look-up.
-func (s *Set) find(a *address) *group {
-	if a.unix {
-		return oneOff(&peer{unix: a.host, name: []byte("unix:" + a.host)})
+func (s *Set) find(e conf.Endpoint) *group {
+	switch {
+	case e.Unix != "":
+		return oneOff(unixPeer(e.Unix))
+	case e.Addr.IsValid():
+		return oneOff(tcpPeer(netip.AddrPortFrom(e.Addr, uint16(e.Port))))
+	case e.NoPort:
+		return s.groups[strings.ToLower(e.Host)]
 	}
-	if a.port == 0 {
-		if g := s.groups[strings.ToLower(a.host)]; g != nil {
-			return g
-		}
-	}
-	addr, ok := a.literal()
-	if !ok {
-		return nil
-	}
-	return oneOff(tcpPeer(addr))
+	return nil
 }
+
+func unixPeer(path string) *peer { return &peer{unix: path, name: []byte("unix:" + path)} }
 
 // tcpPeer returns a peer with nginx's defaults.
 func tcpPeer(addr netip.AddrPort) *peer {
