@@ -33,7 +33,8 @@ type Stream interface {
 	BodyBytesSent() int64
 
 	// Await names whom to call if the client leaves, until it is called again with nil. It reports false when the client
-	// has left already; then c is not called. At most once for each Await, from another goroutine, c.Cancel is called.
+	// has left already; then c is not called. At most once for each Await, from another goroutine, c.Cancel is called;
+	// once Await(nil) has returned, it is not running any more either. Cancel must not call the stream.
 	Await(c Canceler) bool
 	// Sleep waits for d and reports false as soon as the client leaves.
 	Sleep(d time.Duration) bool
