@@ -82,6 +82,7 @@ func (c *checker) closed(d *Directive) {
 	case Upstream:
 		c.upstreamClosed(d)
 	case HTTP:
+		c.errs.httpEnd = d.Close.Order
 		d.Block.Walk(c.duplicateLocations)
 	}
 }
@@ -162,18 +163,6 @@ func (c *checker) shape(spec *Spec, d *syntax.Directive) *Spec {
 		return spec
 	}
 	return nil
-}
-
-// Form returns how the directive is written.
-func (s *Spec) Form() string {
-	form := s.Name
-	if s.Usage != "" {
-		form += " " + s.Usage
-	}
-	if s.Opens != 0 {
-		return form + " { … }"
-	}
-	return form + ";"
 }
 
 // duplicate reports a directive that may stand only once in its scope and was there before.

@@ -10,12 +10,12 @@ import (
 // argument; the table names them.
 type check = func(*checker, *Directive)
 
-func flag(c *checker, d *Directive)    { d.Flag(c.errs) }
-func size(c *checker, d *Directive)    { d.Size(c.errs, 0) }
-func offset(c *checker, d *Directive)  { d.Offset(c.errs, 0) }
-func millis(c *checker, d *Directive)  { d.Duration(c.errs, 0) }
-func seconds(c *checker, d *Directive) { d.Seconds(c.errs, 0) }
-func number(c *checker, d *Directive)  { d.Int(c.errs, 0) }
+func checkFlag(c *checker, d *Directive)    { d.Flag(c.errs) }
+func checkSize(c *checker, d *Directive)    { d.Size(c.errs, 0) }
+func checkOffset(c *checker, d *Directive)  { d.Offset(c.errs, 0) }
+func checkMillis(c *checker, d *Directive)  { d.Duration(c.errs, 0) }
+func checkSeconds(c *checker, d *Directive) { d.Seconds(c.errs, 0) }
+func checkNumber(c *checker, d *Directive)  { d.Int(c.errs, 0) }
 
 // numberIn checks for a number between two bounds; high below zero means there is none.
 func numberIn(low, high int64) check {
@@ -58,7 +58,7 @@ func read[T any](reader func(*Directive, *Errors) (T, bool)) check {
 }
 
 // buffers checks a number and a size, both above zero.
-func buffers(c *checker, d *Directive) {
+func checkBuffers(c *checker, d *Directive) {
 	n, ok := ParseInt(d.Arg(0))
 	bytes, valid := ParseSize(d.Arg(1))
 	if !ok || n == 0 || !valid || bytes == 0 {
@@ -80,7 +80,7 @@ func (c *checker) variableName(d *Directive, i int) bool {
 }
 
 // levels checks the directory levels of a temp path.
-func levels(c *checker, d *Directive) {
+func checkLevels(c *checker, d *Directive) {
 	for i := 1; i < len(d.Args); i++ {
 		if n, ok := ParseInt(d.Arg(i)); !ok || n == 0 || n > 3 {
 			c.errs.Add(d.At(i), `"`+d.Name+`" directive invalid value`, "a level is the length of a folder name, "+strconv.Itoa(1)+" to 3")

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"math"
 	"sort"
 
 	"github.com/limitgate/limitgate/internal/conf/syntax"
@@ -30,10 +31,22 @@ type entry struct {
 	err   *Error
 }
 
+// moment is when nginx would report the fault, in the order of loading.
+func (f entry) moment(httpEnd int) int {
+	switch {
+	case f.stage == AtStart, f.stage == AtHTTPEnd && httpEnd == 0:
+		return math.MaxInt
+	case f.stage == AtHTTPEnd:
+		return httpEnd
+	}
+	return f.err.Pos.Order
+}
+
 // Errors collects faults and notices. The zero value is empty and ready. It belongs to one goroutine.
 type Errors struct {
 	faults  []entry
 	notices []*Error
+	httpEnd int // the order of the end of the http block
 }
 
 // Add reports a fault at a directive or an argument. The same message at the same place counts once: a directive is
@@ -68,6 +81,9 @@ func (e *Errors) List() []*Error {
 	sorted := append([]entry(nil), e.faults...)
 	sort.SliceStable(sorted, func(i, j int) bool {
 		a, b := sorted[i], sorted[j]
+		if x, y := a.moment(e.httpEnd), b.moment(e.httpEnd); x != y {
+			return x < y
+		}
 		if a.stage != b.stage {
 			return a.stage < b.stage
 		}

@@ -64,7 +64,7 @@ func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
 			}
 			z.Rate = rate
 		default:
-			badParameter(a, errs)
+			badParameter(d, a, errs)
 			return z, false
 		}
 	}
@@ -99,7 +99,7 @@ func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 		case a.Text == "nodelay":
 			l.NoDelay = true
 		default:
-			badParameter(a, errs)
+			badParameter(d, a, errs)
 			return l, false
 		}
 	}
@@ -115,7 +115,7 @@ func ReadLimitConnZone(d *Directive, errs *Errors) (LimitConnZone, bool) {
 	for _, a := range d.Args[1:] {
 		value, found := strings.CutPrefix(a.Text, "zone=")
 		if !found {
-			badParameter(a, errs)
+			badParameter(d, a, errs)
 			return z, false
 		}
 		zone, ok := readZone(a, value, errs)
@@ -159,6 +159,6 @@ func readZone(a Word, text string, errs *Errors) (ZoneSize, bool) {
 }
 
 // badParameter reports an argument that the directive does not have.
-func badParameter(a Word, errs *Errors) {
-	errs.Add(a.Pos, `invalid parameter "`+a.Text+`"`, "")
+func badParameter(d *Directive, a Word, errs *Errors) {
+	errs.Add(a.Pos, `invalid parameter "`+a.Text+`"`, d.usage())
 }

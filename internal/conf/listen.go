@@ -48,7 +48,7 @@ func ReadListen(d *Directive, errs *Errors) (Listen, bool) {
 	l.Endpoint = endpoint
 	for _, a := range d.Args[1:] {
 		if fault := l.parameter(a.Text); fault != "" {
-			errs.Add(a.Pos, fault, "")
+			errs.Add(a.Pos, fault, d.usage())
 			return l, false
 		}
 	}

@@ -81,7 +81,7 @@ func ReadAccessLog(d *Directive, errs *Errors) (AccessLog, bool) {
 	if l.Path == "off" {
 		l.Off = true
 		if len(d.Args) > 1 {
-			badParameter(d.Args[1], errs)
+			badParameter(d, d.Args[1], errs)
 			return l, false
 		}
 		return l, true
@@ -98,7 +98,7 @@ func ReadAccessLog(d *Directive, errs *Errors) (AccessLog, bool) {
 	}
 	for i := 2; i < len(d.Args); i++ {
 		if fault := l.parameter(d.Arg(i)); fault != "" {
-			errs.Add(d.At(i), fault, "")
+			errs.Add(d.At(i), fault, d.usage())
 			return l, false
 		}
 	}

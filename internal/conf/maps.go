@@ -49,10 +49,9 @@ func (c *checker) mapRow(b *body, row *Directive) {
 		compileRegexp(row.Pos, pattern, fold, c.errs)
 	default:
 		// Sources compare without regard to case; a backslash only keeps what follows from being a keyword.
-		source := strings.TrimPrefix(row.Name, `\`)
-		key := strings.ToLower(source)
+		key := strings.ToLower(strings.TrimPrefix(row.Name, `\`))
 		if first, found := b.seen[key]; found {
-			c.errs.Add(row.Pos, `conflicting parameter "`+source+`"`, "the first is at "+first.String())
+			c.errs.Add(row.Pos, `conflicting parameter "`+key+`"`, "the first is at "+first.String())
 			return
 		}
 		b.seen[key] = row.Pos

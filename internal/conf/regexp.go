@@ -47,7 +47,7 @@ func regexpHelp(text string) string {
 			return "expressions are RE2: " + mark + " of PCRE is not available"
 		}
 	}
-	return "expressions are RE2; look-around and back-references are not available"
+	return "expressions are RE2"
 }
 
 // compileRegexp compiles an expression that stands at a place, and reports what is wrong with it.

@@ -91,7 +91,7 @@ func ReadAddHeader(d *Directive, errs *Errors) (AddHeader, bool) {
 	h := AddHeader{Name: d.Arg(0), Value: d.Arg(1), At: d.Pos}
 	if len(d.Args) == 3 {
 		if d.Arg(2) != "always" {
-			badParameter(d.Args[2], errs)
+			badParameter(d, d.Args[2], errs)
 			return h, false
 		}
 		h.Always = true

@@ -49,3 +49,23 @@ type Spec struct {
 
 	check func(*checker, *Directive) // of its arguments; nil accepts all
 }
+
+// Form returns how the directive is written.
+func (s *Spec) Form() string {
+	form := s.Name
+	if s.Usage != "" {
+		form += " " + s.Usage
+	}
+	if s.Opens != 0 {
+		return form + " { … }"
+	}
+	return form + ";"
+}
+
+// usage returns a line of help that shows how the directive is written.
+func (d *Directive) usage() string {
+	if d.Spec == nil || d.Spec.Usage == "" {
+		return ""
+	}
+	return "usage: " + d.Spec.Form()
+}

@@ -39,39 +39,39 @@ func serverSpecs() []Spec {
 // requestSpecs holds how requests are read and connections kept.
 func requestSpecs() []Spec {
 	return []Spec{
-		{Name: "client_header_timeout", Contexts: httpToServer, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: millis,
+		{Name: "client_header_timeout", Contexts: httpToServer, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
 			Doc: "How long a client may take to send the whole header of a request. After it the answer is 408."},
-		{Name: "client_body_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: millis,
+		{Name: "client_body_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
 			Doc: "How long a client may pause between two pieces of a request body. After it the answer is 408."},
-		{Name: "client_max_body_size", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "SIZE", Default: "1m", check: offset,
+		{Name: "client_max_body_size", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "SIZE", Default: "1m", check: checkOffset,
 			Doc: "The largest request body; a larger one is answered with 413. 0 means any size. Units are k, m and g."},
-		{Name: "client_header_buffer_size", Contexts: httpToServer, Min: 1, Max: 1, Usage: "SIZE", Default: "1k", check: size,
+		{Name: "client_header_buffer_size", Contexts: httpToServer, Min: 1, Max: 1, Usage: "SIZE", Default: "1k", check: checkSize,
 			Doc: "The memory a request's header starts with. A longer header moves into large_client_header_buffers."},
-		{Name: "large_client_header_buffers", Contexts: httpToServer, Min: 2, Max: 2, Usage: "NUMBER SIZE", Default: "4 8k", check: buffers,
+		{Name: "large_client_header_buffers", Contexts: httpToServer, Min: 2, Max: 2, Usage: "NUMBER SIZE", Default: "4 8k", check: checkBuffers,
 			Doc: "How many buffers of which size one header may fill. A request line longer than one buffer is answered with 414, a header line longer " +
 				"than one or more lines than all hold with 400."},
-		{Name: "ignore_invalid_headers", Contexts: httpToServer, Min: 1, Max: 1, Usage: "on | off", Default: "on", check: flag,
+		{Name: "ignore_invalid_headers", Contexts: httpToServer, Min: 1, Max: 1, Usage: "on | off", Default: "on", check: checkFlag,
 			Doc: "Whether header lines with unusual names are left out instead of passed on. Usual are letters, digits, hyphens, and underscores as " +
 				"far as underscores_in_headers allows them."},
-		{Name: "underscores_in_headers", Contexts: httpToServer, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: flag,
+		{Name: "underscores_in_headers", Contexts: httpToServer, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
 			Doc: "Whether names of request header lines may have underscores. If not, such lines count as invalid."},
-		{Name: "merge_slashes", Contexts: httpToServer, Min: 1, Max: 1, Usage: "on | off", Default: "on", check: flag,
+		{Name: "merge_slashes", Contexts: httpToServer, Min: 1, Max: 1, Usage: "on | off", Default: "on", check: checkFlag,
 			Doc: "Whether several slashes in a row count as one when a path is compared with locations."},
 		{Name: "keepalive_timeout", Contexts: httpToLocation, Min: 1, Max: 2, Usage: "TIME [HEADER_TIME]", Default: "75s", check: checkKeepalive,
 			Doc: "How long a connection stays open without a request; 0 closes it after each answer. HEADER_TIME, in seconds, is sent as Keep-Alive: timeout=."},
-		{Name: "keepalive_requests", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "N", Default: "1000", check: number,
+		{Name: "keepalive_requests", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "N", Default: "1000", check: checkNumber,
 			Doc: "How many requests a connection may carry before it is closed."},
 		{Name: "keepalive", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "N", check: checkKeepaliveCount,
 			Doc: "How many idle connections to the servers of the upstream are kept for the next requests. More may be open at a time; those beyond N are " +
 				"closed after their answer."},
-		{Name: "send_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: millis,
+		{Name: "send_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
 			Doc: "How long a client may take nothing of an answer before its connection is closed."},
 		{Name: "lingering_close", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "off | on | always", Default: "on", check: oneOf("off", "on", "always"),
 			Doc: "Whether a connection that is to be closed is first read for a while, so that a client that is still sending gets the answer and no " +
 				"reset: on does so when more may come, always in every case."},
-		{Name: "lingering_time", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "30s", check: millis,
+		{Name: "lingering_time", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "30s", check: checkMillis,
 			Doc: "How long a closing connection is read at most."},
-		{Name: "lingering_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "5s", check: millis,
+		{Name: "lingering_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "5s", check: checkMillis,
 			Doc: "How long a closing connection is read without anything coming."},
 	}
 }
@@ -88,11 +88,7 @@ func answerSpecs() []Spec {
 		{Name: "add_header", Contexts: httpToIf, Min: 2, Max: 3, Merge: List, Repeat: true, Usage: "NAME VALUE [always]", check: read(ReadAddHeader),
 			Doc: "Adds a header line to answers with the statuses 200, 201, 204, 206, 301, 302, 303, 304, 307 and 308, with always to all. VALUE may hold variables; an empty value " +
 				"adds nothing. All add_header directives of a scope replace the inherited ones."},
-		{Name: "server_tokens", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off | build", Default: "on", check: serverTokens,
+		{Name: "server_tokens", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off | build", Default: "on", check: oneOf("off", "on", "build"),
 			Doc: "Whether the version stands in the Server header and on error pages."},
 	}
-}
-
-func serverTokens(c *checker, d *Directive) {
-	oneOf("off", "on", "build")(c, d)
 }

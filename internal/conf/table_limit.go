@@ -18,7 +18,7 @@ func limitSpecs() []Spec {
 		{Name: "limit_req_log_level", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",
 			check: oneOf("info", "notice", "warn", "error"),
 			Doc:   "The level at which refusals are logged. Waits are logged one level below."},
-		{Name: "limit_req_dry_run", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: flag,
+		{Name: "limit_req_dry_run", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
 			Doc: "Only counts, logs and sets $limit_req_status: nothing is refused and nothing waits."},
 		{Name: "limit_conn_zone", Contexts: HTTP, Min: 2, Max: 2, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE", check: (*checker).checkConnZone,
 			Doc: "Declares a zone that counts requests in progress. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k."},
@@ -30,11 +30,11 @@ func limitSpecs() []Spec {
 		{Name: "limit_conn_log_level", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",
 			check: oneOf("info", "notice", "warn", "error"),
 			Doc:   "The level at which refusals are logged."},
-		{Name: "limit_conn_dry_run", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: flag,
+		{Name: "limit_conn_dry_run", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
 			Doc: "Only counts, logs and sets $limit_conn_status: nothing is refused."},
-		{Name: "limit_rate", Contexts: httpToIf, Min: 1, Max: 1, Usage: "SIZE", Default: "0", check: unlessVariable(size),
+		{Name: "limit_rate", Contexts: httpToIf, Min: 1, Max: 1, Usage: "SIZE", Default: "0", check: unlessVariable(checkSize),
 			Doc: "Bytes a second for each answer; 0 means as fast as possible. May hold variables. The bytes are spread evenly, not sent in one piece a second."},
-		{Name: "limit_rate_after", Contexts: httpToIf, Min: 1, Max: 1, Usage: "SIZE", Default: "0", check: unlessVariable(size),
+		{Name: "limit_rate_after", Contexts: httpToIf, Min: 1, Max: 1, Usage: "SIZE", Default: "0", check: unlessVariable(checkSize),
 			Doc: "How much of an answer is sent before limit_rate begins to act. May hold variables."},
 		{Name: "limit_arithmetic", Contexts: HTTP, Min: 1, Max: 1, Usage: "exact | nginx", Default: "exact", check: oneOf("exact", "nginx"),
 			Doc: "How limit_req counts (not in nginx). exact keeps every rate as written: 1r/m is one in 60 seconds. nginx decides bit for bit as nginx " +
@@ -54,7 +54,7 @@ func realipSpecs() []Spec {
 				"directives of a scope replace the inherited ones."},
 		{Name: "real_ip_header", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "NAME | X-Real-IP | X-Forwarded-For | proxy_protocol", Default: "X-Real-IP",
 			Doc: "Where a trusted peer says it: a header line, whose last entry counts, or the PROXY line of the connection. Several X-Forwarded-For lines are one list."},
-		{Name: "real_ip_recursive", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: flag,
+		{Name: "real_ip_recursive", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
 			Doc: "Whether the list is read from the right past all trusted addresses, so that the client is the last one that is not trusted."},
 	}
 }

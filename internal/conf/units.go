@@ -117,7 +117,8 @@ func cutUnit(text string, units []timeUnit) (unit time.Duration, rest string, le
 			best = i
 		}
 	}
-	if best < 0 {
+	// "ms" is never m and s, also where milliseconds are not allowed.
+	if best < 0 || units[best].name == "m" && strings.HasPrefix(text, "ms") {
 		return 0, "", nil, false
 	}
 	return units[best].value, text[len(units[best].name):], units[best+1:], true

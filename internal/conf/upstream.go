@@ -33,7 +33,7 @@ func ReadUpstreamServer(d *Directive, errs *Errors) (UpstreamServer, bool) {
 	s := UpstreamServer{Weight: 1, MaxFails: 1, FailTimeout: 10 * time.Second, At: d.Pos}
 	for _, a := range d.Args[1:] {
 		if !s.parameter(a.Text) {
-			badParameter(a, errs)
+			badParameter(d, a, errs)
 			return s, false
 		}
 	}

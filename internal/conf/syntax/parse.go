@@ -59,7 +59,7 @@ func (p *parser) step() bool {
 // directive makes one of the words read so far; t is the token that ended it.
 func (p *parser) directive(t token) *Directive {
 	for i := range p.words {
-		p.words[i].Pos.EndLine = t.line
+		p.words[i].Pos.EndLine, p.words[i].Pos.Order = t.line, t.pos.Order
 	}
 	d := &Directive{Name: p.words[0].Text, Pos: p.words[0].Pos, Block: t.kind == tokenOpen}
 	if len(p.words) > 1 {

@@ -18,7 +18,8 @@ type Pos struct {
 	// messages, because it checks a directive only once it has read all of it.
 	EndLine int
 
-	// Order rises in the order of loading over all files: a file's words come where its include stands.
+	// Order rises in the order of loading over all files: a file's words come where its include stands. The words of one
+	// directive share it, for a directive is checked only when all of it was read.
 	Order int
 }
 
