@@ -57,13 +57,13 @@ func (r *Request) SendBody(p []byte) error {
 	return r.Stream.SendBody(p)
 }
 
-// Answer sends a whole response with a body that is already here.
+// Answer sends a whole response with a body that is already here, the body only where one may follow.
 func (r *Request) Answer(status int, contentType, body []byte) error {
 	r.Response.Status, r.Response.ContentType, r.Response.Length = status, contentType, int64(len(body))
 	if err := r.SendHead(); err != nil {
 		return err
 	}
-	if len(body) == 0 {
+	if len(body) == 0 || !r.BodyAllowed() {
 		return nil
 	}
 	return r.SendBody(body)

@@ -13,6 +13,7 @@ type Settings struct {
 	ServerName        string // first server_name, for $server_name and the log
 	Root              RootDir
 	DefaultType       []byte
+	Types             map[string][]byte // by extension in lower case: the types blocks
 	Tokens            Tokens
 	SendTimeout       time.Duration
 	BodyTimeout       time.Duration // client_body_timeout

@@ -30,6 +30,7 @@ func (t *Table) Regexp(re *regexp.Regexp) (*Regexp, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.group = true
 		x.named = append(x.named, namedGroup{i, d.set})
 	}
 	return x, nil

@@ -13,6 +13,7 @@ type definition struct {
 	name     string
 	slot     int
 	volatile bool // computed anew for every use
+	group    bool // a named group: without a value until its expression matches
 	eval     evaluator
 }
 
@@ -43,6 +44,9 @@ func (d *definition) value(r *request.Request, dst []byte) ([]byte, bool) {
 		return dst, false
 	case request.SlotBusy:
 		r.Logf(errorlog.Error, `cycle while evaluating variable "%s"`, d.name)
+		return dst, false
+	}
+	if d.eval == nil && d.group {
 		return dst, false
 	}
 	if d.eval == nil {
