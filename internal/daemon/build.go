@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"context"
-	"net"
 	"net/netip"
 
 	"github.com/limitgate/limitgate"
@@ -17,7 +15,7 @@ import (
 
 // buildProgram is the builder of the gateway.
 func buildProgram(env *phase.Env, cfg *conf.Config, number func(string) int) (program, []*socketSpec) {
-	p := pipeline.New(env, cfg)
+	p := gateway{pipeline.New(env, cfg)}
 	if env.Errors.Failed() {
 		return p, nil
 	}
@@ -31,6 +29,15 @@ func buildProgram(env *phase.Env, cfg *conf.Config, number func(string) int) (pr
 	}
 	p.Place(numbers)
 	return p, sockets
+}
+
+// gateway is a pipeline's program as the daemon wants it.
+type gateway struct{ *pipeline.Program }
+
+// Close closes idle upstream connections.
+func (g gateway) Close() error {
+	g.Program.Close()
+	return nil
 }
 
 // newSocketSpec makes a socket of a listen directive with one address and one port.
@@ -64,8 +71,3 @@ var _ engine = h1Engine{}
 
 // Drain lets the connections of a listener end.
 func (h1Engine) Drain(int) {}
-
-var (
-	_ = context.Background
-	_ net.Listener
-)
