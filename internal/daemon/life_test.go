@@ -429,10 +429,10 @@ func TestReloadUnderLoadDropsNothing(t *testing.T) {
 	before := runtime.NumGoroutine()
 	backend := serveBackend(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	text := func(n int) string {
-		return fmt.Sprintf(`limit_req_zone $remote_addr zone=one:%dm rate=%dr/s; limit_conn_zone $remote_addr zone=c:%dm;
+		return fmt.Sprintf(`limit_req_zone $remote_addr zone=one:%dk rate=%dr/s; limit_conn_zone $remote_addr zone=c:%dk;
 upstream u { server %s; keepalive 4; }
 server { listen $addr; location / { limit_req zone=one burst=1000000 nodelay; limit_conn c 100;
-  proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; } }`, 1+n%2, 1000000-n, 1+n%3, backend)
+  proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; } }`, 64<<(n%2), 1000000-n, 64<<(n%3), backend)
 	}
 	g := start(t, text(0))
 	var stop atomic.Bool
