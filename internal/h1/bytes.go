@@ -48,10 +48,10 @@ func EqualFold(b []byte, low string) bool {
 	return true
 }
 
-// ContainsFold tells whether low occurs in b, ASCII letters lowered (nginx's ngx_strcasestrn: "closed" contains "close").
+// ContainsFold tells whether low, which begins with a letter, occurs in b, ASCII letters lowered (nginx's ngx_strcasestrn: "closed" contains "close").
 func ContainsFold(b []byte, low string) bool {
 	for i := 0; i+len(low) <= len(b); i++ {
-		if EqualFold(b[i:i+len(low)], low) {
+		if b[i]|0x20 == low[0] && EqualFold(b[i:i+len(low)], low) {
 			return true
 		}
 	}
