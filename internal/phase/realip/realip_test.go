@@ -94,10 +94,11 @@ func replay(t *testing.T, v *vector) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Conn.ProxySource, r.Conn.ProxyDestination = p.Source, p.Destination
+		r.Conn.ProxySource, r.Conn.ProxyDestination = p.Src(), p.Dst()
 	}
 	for _, f := range e.Headers {
-		r.Headers = append(r.Headers, request.Header{Name: []byte(f[0]), Value: []byte(f[1]), ID: header.Lookup([]byte(f[0]))})
+		name, value := []byte(f[0]), []byte(strings.Trim(f[1], " ")) // an edge cuts blanks off both ends
+		r.Headers = append(r.Headers, request.Header{Name: name, Value: value, ID: header.Lookup(name)})
 	}
 	r.ClientAddr = r.Conn.PeerAddr
 	if h != nil {
