@@ -169,7 +169,9 @@ func (x *exchange) bodyFault(err error) phase.Next {
 	r.Response.Linger = true
 	var b *request.BodyError
 	if errors.As(err, &b) {
-		r.Logf(errorlog.Info, "%s", b.Log)
+		if b.Log != "" {
+			r.Logf(b.Level, "%s", b.Log)
+		}
 		r.Fail(b.Status)
 		return phase.Fail
 	}
