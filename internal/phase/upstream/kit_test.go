@@ -92,6 +92,7 @@ func once(answer string) func(net.Conn, int) {
 
 // gate is a compiled configuration with its locations.
 type gate struct {
+	env   *phase.Env
 	set   *Set
 	log   *phasetest.Log
 	serve map[string]*Handler
@@ -101,7 +102,8 @@ type gate struct {
 func open(t testing.TB, text string, patterns ...string) *gate {
 	t.Helper()
 	http, env := phasetest.Config(t, text)
-	g := &gate{set: Open(env, http), log: &phasetest.Log{}, serve: map[string]*Handler{}}
+	env.Vars.Define(http, env.Errors)
+	g := &gate{env: env, set: Open(env, http), log: &phasetest.Log{}, serve: map[string]*Handler{}}
 	for _, p := range patterns {
 		h, _ := g.set.Compile(env, phasetest.Location(t, http, p)).(*Handler)
 		g.serve[p] = h
@@ -116,6 +118,7 @@ func (g *gate) get(t testing.TB, target string) (*request.Request, *phasetest.Cl
 	t.Helper()
 	c := &phasetest.Client{}
 	r := phasetest.Request(t, "GET "+target+" HTTP/1.1\r\nHost: h\r\n\r\n", c, g.log)
+	r.Slots = make([]request.Slot, g.env.Vars.Slots())
 	return r, c, g.serve["/"].Serve(r)
 }
 
