@@ -39,7 +39,7 @@ func TestResizeKeepsDebt(t *testing.T) {
 	for w := range workers {
 		wg.Go(func() { // ends after its requests
 			r := rand.New(rand.NewPCG(uint64(w), 3))
-			for i := range scale(60000) {
+			for i := range scale(150000) {
 				k := r.IntN(nkeys)
 				if r.IntN(3) == 0 {
 					k = r.IntN(10)
@@ -71,41 +71,55 @@ func TestResizeKeepsDebt(t *testing.T) {
 	}
 }
 
-// TestResizeKeepsFirstMeeting: keys that are new in the middle of a resize have one budget.
+// TestResizeKeepsFirstMeeting: keys that are new in the middle of a resize have one budget. The tables are so small that
+// a request meets a seal more often than not.
 func TestResizeKeepsFirstMeeting(t *testing.T) {
-	const workers = 6
-	z := New(Config{Bytes: 2 << 10})
-	l := limiter(t, z, limitgate.Req{Rate: limitgate.PerSecond(1000), Burst: 2, NoDelay: true})
+	const workers, limit = 4, 3
+	rounds := 20000
+	z := New(Config{Bytes: 256})
+	l := limiter(t, z, limitgate.Req{Rate: limitgate.PerSecond(1000), Burst: limit - 1, NoDelay: true})
 	var stop atomic.Bool
-	var rs sync.WaitGroup
-	var clock atomic.Int64
-	rs.Go(func() { // ends with stop
+	var turn, finished, admitted atomic.Int64
+	var wg sync.WaitGroup
+	at := func(r int64) limitgate.Time { return t0.Add(time.Duration(r) * time.Second) } // all older states are drained
+	wg.Go(func() {                                                                       // ends with stop
 		for n := 0; !stop.Load(); n++ {
-			_, _ = z.Resize([]int{4 << 10, 2 << 10, 8 << 10}[n%3], t0+limitgate.Time(clock.Load()))
+			_, _ = z.Resize([]int{512, 128, 256}[n%3], at(turn.Load()))
 		}
 	})
-	for r := range scale(8000) {
-		now := t0.Add(time.Duration(r) * time.Second) // all older states are drained
-		clock.Store(int64(now - t0))
-		var admitted atomic.Int64
-		var wg sync.WaitGroup
-		key := strconv.Itoa(r)
-		for range workers {
-			wg.Go(func() { // ends after two requests
+	for range workers {
+		wg.Go(func() { // ends after its rounds
+			for r := range int64(rounds) {
+				for turn.Load() < r+1 {
+					runtime.Gosched()
+				}
+				key := strconv.FormatInt(r, 10)
 				for range 2 {
-					if d, _ := l.TakeAt(context.Background(), now, key, 1); d.Admitted() {
+					if d, _ := l.TakeAt(context.Background(), at(r+1), key, 1); d.Admitted() {
 						admitted.Add(1)
 					}
 				}
-			})
+				finished.Add(1)
+			}
+		})
+	}
+	wrong := 0
+	for r := range int64(rounds) {
+		admitted.Store(0)
+		finished.Store(0)
+		turn.Store(r + 1)
+		for finished.Load() < workers {
+			runtime.Gosched()
 		}
-		wg.Wait()
-		if admitted.Load() != 3 {
-			t.Fatalf("round %d: admitted %d, want 3", r, admitted.Load())
+		if admitted.Load() != limit {
+			wrong++
 		}
 	}
 	stop.Store(true)
-	rs.Wait()
+	wg.Wait()
+	if wrong > 0 {
+		t.Errorf("%d of %d new keys did not admit exactly %d", wrong, rounds, limit)
+	}
 }
 
 // TestResizeKeepsPlaces: places are taken and released while the table is replaced; the limit holds at every instant, and
@@ -121,7 +135,7 @@ func TestResizeKeepsPlaces(t *testing.T) {
 	var wg, rs sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() { // ends after its operations, holding nothing
-			holder(l, ks, uint64(w), scale(60000), func(k int, d int64) {
+			holder(l, ks, uint64(w), scale(150000), func(k int, d int64) {
 				if count[k].Add(d) > limit {
 					over.Add(1)
 				}
@@ -142,8 +156,8 @@ func TestResizeKeepsPlaces(t *testing.T) {
 func TestResizeTakesBackCharges(t *testing.T) {
 	const nkeys = 6
 	ctx := context.Background()
-	z := New(Config{Bytes: 8 << 10})
-	limit := func(k int) int64 { return int64(200 + 150*k) }
+	z := New(Config{Bytes: 256})
+	limit := func(k int) int64 { return int64(2000 + 1500*k) }
 	var ls [nkeys]*limitgate.Limiter
 	for k := range nkeys {
 		ls[k] = limiter(t, z, limitgate.Req{Rate: limitgate.PerDay(1), Burst: limit(k) - 1, NoDelay: true})
@@ -155,7 +169,7 @@ func TestResizeTakesBackCharges(t *testing.T) {
 	for w := range 6 {
 		wg.Go(func() { // ends after its requests
 			r := rand.New(rand.NewPCG(uint64(w), 3))
-			for range scale(8000) {
+			for range scale(40000) {
 				a := r.IntN(nkeys)
 				b := (a + 1 + r.IntN(nkeys-1)) % nkeys
 				legs := []limitgate.Leg{{Limiter: ls[a], Key: ks[a]}, {Limiter: ls[b], Key: ks[b]}}
@@ -166,7 +180,7 @@ func TestResizeTakesBackCharges(t *testing.T) {
 			}
 		})
 	}
-	rs.Go(func() { resizer(t, z, []int{16 << 10, 4 << 10, 8 << 10}, &stop) }) // ends with stop
+	rs.Go(func() { resizer(t, z, []int{512, 128, 256}, &stop) }) // ends with stop
 	wg.Wait()
 	stop.Store(true)
 	rs.Wait()
@@ -176,6 +190,47 @@ func TestResizeTakesBackCharges(t *testing.T) {
 			t.Errorf("key %d: charged %d, admitted %d of %d", k, got, admitted[k].Load(), limit(k))
 		}
 	})
+}
+
+// TestRefundAfterResize: a charge is taken back from the state wherever it was carried, but not from a later life of the key.
+func TestRefundAfterResize(t *testing.T) {
+	ctx := context.Background()
+	z := New(Config{Bytes: 256})
+	l := limitOf(t, z)
+	charge := func(now limitgate.Time) limitgate.Charge {
+		t.Helper()
+		d, c, err := z.Do(ctx, now, l, "k", 1, limitgate.Take)
+		if err != nil || !d.Admitted() {
+			t.Fatalf("got %+v %v", d, err)
+		}
+		return c
+	}
+	outcome := func(now limitgate.Time) limitgate.Outcome {
+		d, _, _ := z.Do(ctx, now, l, "k", 1, limitgate.Peek)
+		return d.Outcome
+	}
+	c := charge(t0)
+	for _, size := range []int{1024, 512} {
+		if _, err := z.Resize(size, t0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if outcome(t0) != limitgate.Rejected {
+		t.Fatal("the debt was lost in a resize")
+	}
+	_ = z.Refund(ctx, t0, l, c)
+	if outcome(t0) != limitgate.Passed {
+		t.Error("a charge from before a resize was not taken back")
+	}
+	c = charge(t0)
+	for i := 0; z.Stats().HotEvictions == 0 || outcome(t0) == limitgate.Rejected; i++ { // until somebody has taken k's slot
+		_, _, _ = z.Do(ctx, t0, l, strconv.Itoa(i), 1, limitgate.Take)
+	}
+	charge(t0)
+	_ = z.Refund(ctx, t0, l, c)
+	if outcome(t0) != limitgate.Rejected {
+		t.Error("a charge was taken back from another life of the key")
+	}
 }
 
 // TestResizeShrink: what a smaller table can't hold.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -75,7 +76,7 @@ func TestEvictionConservation(t *testing.T) {
 				for w := range workers {
 					wg.Go(func() { // ends after its requests
 						r := rand.New(rand.NewPCG(uint64(w), 3))
-						for i := range scale(20000) {
+						for i := range scale(100000) {
 							k := r.IntN(nkeys)
 							if r.IntN(3) == 0 {
 								k = r.IntN(4)
@@ -125,7 +126,7 @@ func TestHeldAreNeverEvicted(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() { // ends after its operations, holding nothing
-			holder(l, ks, uint64(w), scale(20000), func(k int, d int64) {
+			holder(l, ks, uint64(w), scale(100000), func(k int, d int64) {
 				if d == 0 {
 					noRoom.Add(1)
 				} else if count[k].Add(d) > limit {
@@ -159,8 +160,11 @@ func holder(l *limitgate.Limiter, ks []string, seed uint64, ops int, tell func(k
 		ps[j] = ps[len(ps)-1]
 		ps = ps[:len(ps)-1]
 	}
-	for range ops {
-		if len(ps) > 0 && (len(ps) > 5 || r.IntN(2) == 0) {
+	for i := range ops {
+		if i%100 == 0 {
+			runtime.Gosched() // let others see places held
+		}
+		if len(ps) > 0 && (len(ps) > 12 || r.IntN(5) < 2) {
 			drop()
 			continue
 		}
