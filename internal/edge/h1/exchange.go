@@ -1,6 +1,7 @@
 package h1
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"net/netip"
@@ -154,6 +155,10 @@ func (x *exchange) translate(b []byte) {
 	r, h := &x.r, &x.head
 	r.Now = x.now
 	r.ClientAddr = x.c.info.PeerAddr
+	if h.Reading() == readingLine {
+		r.Line = partOfLine(b[h.Size()-h.Length():])
+		return
+	}
 	r.Line = h.RequestLine(b)
 	r.Method = h.Method(b)
 	r.Target = h.Target(b)
@@ -171,6 +176,17 @@ func (x *exchange) translate(b []byte) {
 	case h.ContentLength > 0:
 		r.BodyLength = h.ContentLength
 	}
+}
+
+// readingLine is what the codec says it was doing as long as the request line is not complete.
+const readingLine = "reading client request line"
+
+// partOfLine is what nginx logs as $request of a line that never came to its end (ngx_http_variable_request_line).
+func partOfLine(b []byte) []byte {
+	if n := bytes.IndexAny(b, "\r\n"); n >= 0 {
+		b = b[:n]
+	}
+	return b
 }
 
 // ids translates the codec's names of header fields to the program's.

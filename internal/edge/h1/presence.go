@@ -53,7 +53,11 @@ func (p *presence) watch(c *conn) {
 			p.watched = c.srv.watch.add(c, sc)
 		}
 	}
-	if !p.watched && c.x.body.over() {
+	if p.watched {
+		return
+	}
+	c.x.body.settle()
+	if c.x.body.frame.Done() { // else the connection's next bytes are the body's
 		p.attended.begin(c)
 	}
 }
