@@ -129,7 +129,7 @@ func (x *exchange) decide(r *request.Request, s *request.Settings) {
 	}
 	a.keep = x.head.KeepAlive && r.Fault.Status == 0 && !resp.Close && s.KeepaliveTimeout > 0 &&
 		r.Conn.Requests < s.KeepaliveRequests && x.now-r.Conn.Start <= nanos(s.KeepaliveTime) &&
-		!x.body.broken() && !x.srv.draining.Load()
+		!x.body.broken() && !x.c.draining()
 	switch {
 	case resp.Status == 101:
 		a.frame, a.keep = byClose, false
