@@ -8,6 +8,8 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/access"
 	"github.com/limitgate/limitgate/internal/phase/limit"
 	"github.com/limitgate/limitgate/internal/phase/match"
+	"github.com/limitgate/limitgate/internal/phase/realip"
+	"github.com/limitgate/limitgate/internal/phase/record"
 	"github.com/limitgate/limitgate/internal/phase/rewrite"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
@@ -69,8 +71,10 @@ func (c *compiler) compile(s *conf.Scope) {
 	}
 	out.settings = c.read.settings(s, serverName)
 	h := &out.handlers
+	h[phase.RealIP] = realip.Compile(c.env, s)
 	h[phase.Limit] = limit.Compile(c.env, s)
 	h[phase.Access] = access.Compile(c.env, s)
+	h[phase.Record] = record.Compile(c.env, s)
 	h[phase.Content] = c.program.upstreams.Compile(c.env, s)
 	switch s.Kind {
 	case conf.Server:
@@ -80,22 +84,12 @@ func (c *compiler) compile(s *conf.Scope) {
 		c.program.servers = append(c.program.servers, server{scope: c.index[s], locations: locations})
 	case conf.Location:
 		h[phase.Rewrite] = rewrite.Compile(c.env, s)
-		if ownRealIP(s) {
+		if h[phase.RealIP] != nil {
 			// nginx asks once more behind the match, for locations with directives of their own.
 			h[phase.Limit] = chain{h[phase.RealIP], h[phase.Limit]}
 		}
 	}
 	c.program.scopes = append(c.program.scopes, out)
-}
-
-// ownRealIP reports whether a location learns the client's address in another way than its server.
-func ownRealIP(s *conf.Scope) bool {
-	for ; s.Kind == conf.Location; s = s.Parent {
-		if len(s.Own("set_real_ip_from", "real_ip_header", "real_ip_recursive")) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // chain is several handlers in the place of one.
