@@ -182,17 +182,16 @@ func holder(l *limitgate.Limiter, ks []string, seed uint64, ops int, tell func(k
 	}
 }
 
-// TestPlacesOfAnEvictedKey: the same key under the same slot, again and again, is a new life each time.
+// TestVersionGrows: the same key under the same slot, again and again, is a new life each time.
 func TestVersionGrows(t *testing.T) {
 	z := New(Config{Bytes: 128})
-	l := limiter(t, z, limitgate.Req{Rate: limitgate.PerSecond(1)})
+	l := limitOf(t, z)
 	seen := map[uint64]bool{}
 	for i := range 300 {
 		now := t0.Add(time.Duration(i) * time.Minute)
-		_, c, _ := z.Do(context.Background(), now, limitOf(t, z), "k"+strconv.Itoa(i%9), 1, limitgate.Take)
+		_, c, _ := z.Do(context.Background(), now, l, "k"+strconv.Itoa(i%9), 1, limitgate.Take)
 		seen[c.Life] = true
 	}
-	_ = l
 	if len(seen) < 10 {
 		t.Errorf("300 inserts into 8 slots named %d lives", len(seen))
 	}
