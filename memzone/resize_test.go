@@ -2,7 +2,6 @@ package memzone
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -308,11 +307,4 @@ func TestResizeSizes(t *testing.T) {
 			t.Errorf("%d bytes: got %d %v", size, got, err)
 		}
 	}
-}
-
-func ExampleZone_Resize() {
-	zone := New(Config{Bytes: 10 << 20})
-	bytes, err := zone.Resize(20<<20, limitgate.Now())
-	fmt.Println(bytes>>20, err)
-	// Output: 20 <nil>
 }
