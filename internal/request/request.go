@@ -70,7 +70,7 @@ type Request struct {
 	ProxyHost []byte    // where proxy_pass points, for $proxy_host and $proxy_port; nil outside a proxied location
 	ProxyPort []byte    // both in configuration or request memory
 	Attempts  []Attempt // at an upstream, in order
-	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in the upstream phase's memory
+	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in request memory
 
 	Response Response
 
@@ -130,7 +130,7 @@ type RateSetting struct {
 func (r *Request) Reset() {
 	*r = Request{
 		Conn: r.Conn, Stream: r.Stream,
-		Headers: r.Headers[:0], Captures: r.Captures[:0], Slots: r.Slots[:0], Attempts: r.Attempts[:0],
+		Headers: r.Headers[:0], Captures: r.Captures[:0], Slots: r.Slots[:0], Attempts: r.Attempts[:0], Upstream: r.Upstream[:0],
 		Places:   r.Places[:0],
 		Response: Response{Length: -1, Headers: r.Response.Headers[:0]},
 		arena:    r.arena[:0],
