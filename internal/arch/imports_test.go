@@ -25,7 +25,8 @@ var imports = map[string][]string{
 	"internal/logfile":          {},
 	"internal/runconf":          {"."},
 	"internal/request":          {".", "internal/header", "internal/errorlog"},
-	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/header", "internal/request", "internal/errorlog"},
+	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
+	"internal/trust":            {"internal/header", "internal/request"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/edge":             {"internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/proxyproto", "internal/errorlog"},
@@ -40,7 +41,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/request", "internal/vars"}
+var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/request", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
