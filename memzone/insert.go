@@ -113,7 +113,7 @@ func (z *Zone) look(c *candidates, h uint64, now limitgate.Time, l *limitgate.Li
 
 // insert makes state the state of h in t, where find had not found it, unless somebody else did so meanwhile or a resize
 // has been at a candidate.
-func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgate.Limit, evict bool) (fate, uint64) {
+func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgate.Limit, evict bool) (fate, *slot, uint64) {
 	c := t.candidates(h)
 	for try := 1; ; try++ {
 		if try&15 == 0 {
@@ -121,7 +121,7 @@ func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgat
 		}
 		x := z.look(&c, h, now, l)
 		if x.found || x.sealed {
-			return moved, 0
+			return moved, nil, 0
 		}
 		p := x.mine
 		if p.s == nil {
@@ -129,7 +129,7 @@ func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgat
 			if victim.s == nil {
 				if !evict || x.cold.s == nil {
 					z.count(h).full.Add(1)
-					return full, 0
+					return full, nil, 0
 				}
 				victim, hot = x.cold, true
 			}
@@ -143,9 +143,9 @@ func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgat
 			z.taken(h, victim, hot)
 		}
 		if resolve(&c, h, p, state) {
-			return done, p.w0&^statusMask | live
+			return done, p.s, p.w0&^statusMask | live
 		}
-		return moved, 0
+		return moved, nil, 0
 	}
 }
 

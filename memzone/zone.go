@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/pair"
@@ -102,7 +103,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		f := moved
 		if p == nil {
-			f, w0 = z.insert(t, h, n, now, l, z.overflow == Evict)
+			f, p, w0 = z.insert(t, h, n, now, l, z.overflow == Evict)
 		} else {
 			if injecting {
 				disturb()
@@ -116,7 +117,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 			if d.Outcome == limitgate.Rejected { // a cut
 				return d, limitgate.Charge{}, nil
 			}
-			return d, limitgate.Charge{Key: h, Life: life(t, w0), Before: limitgate.State(w1), After: limitgate.State(n)}, nil
+			return d, limitgate.Charge{Key: h, Life: t.life(p, w0), Before: limitgate.State(w1), After: limitgate.State(n)}, nil
 		case full:
 			return limitgate.Decision{Outcome: limitgate.Rejected, NoRoom: true}, limitgate.Charge{}, nil
 		}
@@ -124,8 +125,14 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 	}
 }
 
-// life names the life of a state: in which table, and which insert into its slot.
-func life(t *table, w0 uint64) uint64 { return t.gen<<8 | w0&versionMask }
+// genShift is where the table stands in Charge.Life.
+const genShift = 40
+
+// life names the life of a state: in which table (24 bits, as they come round), which slot (32) and which insert into it (8).
+func (t *table) life(p *slot, w0 uint64) uint64 {
+	i := uint64(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(&t.lines[0]))) / 16
+	return t.gen<<genShift | i<<8&(1<<genShift-1) | w0&versionMask
+}
 
 // Refund implements limitgate.Zone. It never fails. A place of a Conn limit is always found: held states are not evicted.
 // What was charged to a state that was evicted since went with it.
@@ -140,7 +147,7 @@ func (z *Zone) Refund(_ context.Context, now limitgate.Time, l *limitgate.Limit,
 		if p == nil {
 			return nil
 		}
-		if now := life(t, w0); !conn && now != c.Life && now>>8 == c.Life>>8 {
+		if now := t.life(p, w0); !conn && now != c.Life && now>>genShift == c.Life>>genShift {
 			return nil
 		}
 		n := w1

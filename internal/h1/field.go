@@ -76,17 +76,53 @@ type fieldParser struct {
 // begin readies the parser for the line at pos.
 func (f *fieldParser) begin() { f.state, f.start, f.invalid = fieldStart, f.pos, false }
 
-// header is the line just read.
-func (f *fieldParser) header(b []byte) Header {
-	h := Header{Name: Span{f.start, f.nameEnd}, Value: Span{f.valStart, f.valEnd}, Invalid: f.invalid}
-	if !f.invalid {
-		h.ID = LookupHeader(h.Name.Of(b))
+// id is the ID of the line just read.
+func (f *fieldParser) id(b []byte) HeaderID {
+	if f.invalid {
+		return HeaderOther
 	}
-	return h
+	return lookupAt(b, int(f.start), int(f.nameEnd))
+}
+
+// header is the line just read, whose ID is id.
+func (f *fieldParser) header(id HeaderID) Header {
+	return Header{Name: Span{f.start, f.nameEnd}, Value: Span{f.valStart, f.valEnd}, ID: id, Invalid: f.invalid}
+}
+
+// whole reads a line that has nothing special and is all here, which is nearly every line. Otherwise it reports false
+// and has changed nothing.
+func (f *fieldParser) whole(b []byte) bool {
+	start := int(f.pos)
+	i := indexNotAlpha(b, start)
+	for i < len(b) && nameClass[b[i]] == namePlain {
+		i++
+	}
+	if i == start || i >= len(b) || b[i] != ':' {
+		return false
+	}
+	nameEnd := i
+	i++
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	value := i
+	i = indexControl(b, i)
+	if i+1 >= len(b) || b[i] != '\r' || b[i+1] != '\n' {
+		return false
+	}
+	f.pos = int32(i + 2)
+	for i > value && b[i-1] == ' ' {
+		i--
+	}
+	f.nameEnd, f.valStart, f.valEnd = int32(nameEnd), int32(value), int32(i)
+	return true
 }
 
 // next reads on until the line, the head or b ends. After lineDone the caller takes the header and calls begin.
 func (f *fieldParser) next(b []byte) verdict {
+	if f.state == fieldStart && f.whole(b) {
+		return lineDone
+	}
 	switch f.state {
 	case fieldStart:
 		i := int(f.pos)

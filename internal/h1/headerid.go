@@ -135,56 +135,81 @@ var headerNames = [headerIDs]string{
 	HeaderXRequestID:         "x-request-id",
 }
 
-// headerSlots is a perfect hash of the names: headerHash leads each to a slot of its own (TestHeaderHash).
-var headerSlots = buildHeaderSlots()
+// headerKey is a name as it is compared: its first and its last eight bytes, case folded, and its length. Shorter names
+// are padded with spaces and have the same word twice.
+type headerKey struct {
+	first, last uint64
+	n           int
+}
 
-func buildHeaderSlots() (t [512]HeaderID) {
+var (
+	headerKeys = buildHeaderKeys()
+	// headerSlots is a perfect hash of the keys: hash leads each to a slot of its own (TestHeaderHash).
+	headerSlots = buildHeaderSlots()
+)
+
+func buildHeaderKeys() (t [headerIDs]headerKey) {
 	for id := HeaderOther + 1; id < headerIDs; id++ {
-		t[headerHash([]byte(headerNames[id]))] = id
+		t[id] = shortKey([]byte(headerNames[id]))
 	}
 	return t
 }
 
-const hashLen, hashFirst, hashMiddle, hashLast = 80, 79, 493, 35
+func buildHeaderSlots() (t [256]HeaderID) {
+	for id := HeaderOther + 1; id < headerIDs; id++ {
+		t[headerKeys[id].hash()] = id
+	}
+	return t
+}
 
-// headerHash mixes length, first, middle and last byte of a name, regardless of case. The factors were searched for.
-func headerHash(name []byte) uint32 {
-	n := len(name)
-	return (uint32(n)*hashLen + uint32(name[0]|0x20)*hashFirst + uint32(name[n/2]|0x20)*hashMiddle + uint32(name[n-1]|0x20)*hashLast) % 512
+// hash mixes a key with two odd factors that were searched for.
+func (k headerKey) hash() uint8 {
+	return uint8((k.first*0xe50332e56051eeeb + k.last*0x99515fa8d96779c1) >> 56)
+}
+
+// foldCase has bit 5 of each byte. Setting it folds letters and changes neither '-' nor digits; the control bytes it
+// would map to those can't be in a name.
+const foldCase = 0x2020202020202020
+
+// shortKey makes the key of a name that may stand at the end of its memory.
+func shortKey(name []byte) headerKey {
+	var pad [8]byte
+	copy(pad[:], name)
+	k := headerKey{first: load64(pad[:], 0) | foldCase, n: len(name)}
+	k.last = k.first
+	if len(name) >= 8 {
+		k.last = load64(name, len(name)-8) | foldCase
+	}
+	return k
 }
 
 // LookupHeader returns the ID of a name. The name must consist of what header names may: no byte up to 0x20.
-func LookupHeader(name []byte) HeaderID {
-	if len(name) == 0 {
+func LookupHeader(name []byte) HeaderID { return shortKey(name).id(name) }
+
+// lookupAt is LookupHeader for b[start:end], fast when eight bytes can be read at start.
+func lookupAt(b []byte, start, end int) HeaderID {
+	if len(b)-start < 8 {
+		return LookupHeader(b[start:end])
+	}
+	k := headerKey{first: load64(b, start), n: end - start}
+	if k.n < 8 {
+		k.first = k.first&(1<<(uint(k.n)*8)-1) | foldCase
+		k.last = k.first
+	} else {
+		k.first |= foldCase
+		k.last = load64(b, end-8) | foldCase
+	}
+	return k.id(b[start:end])
+}
+
+// id is the ID whose key k is. What stands between first and last eight bytes of name is compared too.
+func (k headerKey) id(name []byte) HeaderID {
+	id := headerSlots[k.hash()]
+	if want := &headerKeys[id]; (k.first^want.first)|(k.last^want.last)|uint64(k.n^want.n) != 0 {
 		return HeaderOther
 	}
-	id := headerSlots[headerHash(name)]
-	if id == HeaderOther || !sameName(name, headerNames[id]) {
+	if k.n > 16 && !EqualFold(name, headerNames[id]) {
 		return HeaderOther
 	}
 	return id
-}
-
-// sameName compares without regard to case, eight bytes at a time. Setting bit 5 folds letters and changes neither '-'
-// nor digits; the control bytes it would map to those can't be in a name.
-func sameName(name []byte, low string) bool {
-	n := len(low)
-	if len(name) != n {
-		return false
-	}
-	const fold = 0x2020202020202020
-	if n < 8 {
-		for i := range n {
-			if name[i]|0x20 != low[i] {
-				return false
-			}
-		}
-		return true
-	}
-	for i := 0; i+8 < n; i += 8 {
-		if load64(name, i)|fold != load64(low, i) {
-			return false
-		}
-	}
-	return load64(name, n-8)|fold == load64(low, n-8)
 }

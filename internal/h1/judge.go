@@ -16,17 +16,25 @@ var uniqueHeaders = [headerIDs]bool{
 	HeaderTransferEncoding:   true,
 }
 
+// judgedHeaders are those judgeLine has something to say about.
+var judgedHeaders = buildJudgedHeaders()
+
+func buildJudgedHeaders() [headerIDs]bool {
+	t := uniqueHeaders
+	t[HeaderConnection] = true
+	return t
+}
+
 // judgeLine does what nginx does for a known header as soon as its line is read.
 func (r *Request) judgeLine(b []byte, h Header) error {
-	if uniqueHeaders[h.ID] {
-		if first, dup := r.Find(h.ID); dup {
-			kind := "header line"
-			if h.ID == HeaderHost {
-				kind = "host header"
-			}
-			return headError(400, "client sent duplicate %s: \"%s: %s\", previous value: \"%s: %s\"", kind,
-				h.Name.Of(b), h.Value.Of(b), first.Name.Of(b), first.Value.Of(b))
+	if uniqueHeaders[h.ID] && r.Has(h.ID) {
+		first, _ := r.Find(h.ID)
+		kind := "header line"
+		if h.ID == HeaderHost {
+			kind = "host header"
 		}
+		return headError(400, "client sent duplicate %s: \"%s: %s\", previous value: \"%s: %s\"", kind,
+			h.Name.Of(b), h.Value.Of(b), first.Name.Of(b), first.Value.Of(b))
 	}
 	switch h.ID {
 	case HeaderHost:

@@ -55,7 +55,7 @@ const (
 // lineParser reads a request line (ngx_http_parse_request_line). Its spans are relative to the buffer's start.
 type lineParser struct {
 	line, method, target, protocol Span
-	host                           Span // of an absolute or authority form, with port
+	host                           Span  // of an absolute or authority form, with port
 	args                           int32 // where the arguments begin, 0: none
 	schemeEnd                      int32
 	pos                            int32

@@ -180,20 +180,20 @@ func (r *Request) readHeaders(b []byte, rules *Rules) (verdict, error) {
 		default:
 			return v, nil
 		}
-		h := f.header(b)
-		if h.Invalid && !rules.KeepInvalid {
+		id := f.id(b)
+		switch {
+		case f.invalid && !rules.KeepInvalid:
 			r.Dropped = append(r.Dropped, Span{f.start, f.valEnd})
-		} else {
-			if len(r.Lines) >= rules.maxHeaders() {
-				return badHeader, headError(494, "client sent too many header lines")
+			f.begin()
+			continue
+		case len(r.Lines) >= rules.maxHeaders():
+			return badHeader, headError(494, "client sent too many header lines")
+		case judgedHeaders[id]:
+			if err := r.judgeLine(b, f.header(id)); err != nil {
+				return badHeader, err
 			}
-			if h.ID != HeaderOther {
-				if err := r.judgeLine(b, h); err != nil {
-					return badHeader, err
-				}
-			}
-			r.add(h)
 		}
+		r.add(f.header(id))
 		f.begin()
 	}
 }

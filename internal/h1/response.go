@@ -62,7 +62,7 @@ func (r *Response) Parse(b []byte, room int) (bool, error) {
 		case badHeader:
 			return false, upstreamError("upstream sent invalid header: \"%s\\x%02x...\"", b[f.start:f.valEnd], b[f.valEnd])
 		}
-		h := f.header(b)
+		h := f.header(f.id(b))
 		keep := true
 		if h.ID != HeaderOther {
 			var err error

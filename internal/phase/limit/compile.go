@@ -90,7 +90,7 @@ func (c *compiler) limitReq(h *handler, d *conf.Directive) {
 	}
 	rate, err := limitgate.ParseRate(z.Rate.Text)
 	if err != nil {
-		c.env.Errors.Add(z.At, `invalid rate "`+z.Rate.Text+`"`, err.Error())
+		c.env.Errors.Add(z.At, `invalid rate "rate=`+z.Rate.Text+`"`, err.Error())
 		return
 	}
 	req := limitgate.Req{Rate: rate, Burst: l.Burst, Delay: l.Delay, NoDelay: l.NoDelay, Arithmetic: c.env.Arithmetic}

@@ -46,9 +46,12 @@ const few = 8
 type legs struct {
 	list  []limitgate.Leg
 	limit []uint8 // of each leg, its place in the group
+}
 
-	listRoom  [few]limitgate.Leg
-	limitRoom [few]uint8
+// room is where the legs of an ordinary request stand: on the stack of who asks.
+type room struct {
+	list  [few]limitgate.Leg
+	limit [few]uint8
 }
 
 // Serve asks the limits of each kind that was not asked yet.
@@ -66,8 +69,8 @@ func (h *handler) Serve(r *request.Request) phase.Next {
 
 // requests asks limit_req, and waits if it says so.
 func (h *handler) requests(r *request.Request) phase.Next {
-	var l legs
-	l.collect(r, h.req.limits)
+	var room room
+	l := legs{room.list[:0], room.limit[:0]}.collect(r, h.req.limits)
 	if len(l.list) == 0 {
 		return phase.Continue
 	}
@@ -124,8 +127,8 @@ func (h *handler) refuse(r *request.Request, l *legs, v *limitgate.Verdict) phas
 
 // connections takes the places of limit_conn, which the program gives back when the request ends.
 func (h *handler) connections(r *request.Request) phase.Next {
-	var l legs
-	l.collect(r, h.conn.limits)
+	var room room
+	l := legs{room.list[:0], room.limit[:0]}.collect(r, h.conn.limits)
 	if len(l.list) == 0 {
 		return phase.Continue
 	}
@@ -176,10 +179,9 @@ func (g *group) dryMark() string {
 	return ""
 }
 
-// collect builds the keys of limits and makes legs of those that are not empty. The keys stand one behind the other in
+// collect builds the keys of limits and returns l with legs for those that are not empty. The keys stand one behind the other in
 // request memory, lent out only here: they are gone with the next thing that is kept, when the limits have answered.
-func (l *legs) collect(r *request.Request, limits []limit) {
-	l.list, l.limit = l.listRoom[:0], l.limitRoom[:0]
+func (l legs) collect(r *request.Request, limits []limit) legs {
 	b := r.Scratch()
 	for i := range limits {
 		start := len(b)
@@ -191,11 +193,16 @@ func (l *legs) collect(r *request.Request, limits []limit) {
 		l.limit = append(l.limit, uint8(i))
 	}
 	r.Claim(b[:0])
+	return l
 }
 
 // seconds rounds a time up to whole seconds, at least one.
 func seconds(d time.Duration) int64 {
-	return max(1, int64((d+time.Second-1)/time.Second))
+	n := int64(d / time.Second)
+	if d%time.Second > 0 {
+		n++
+	}
+	return max(1, n)
 }
 
 // claimInt writes n in request memory.

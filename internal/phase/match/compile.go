@@ -59,7 +59,6 @@ func compileTarget(env *phase.Env, s *conf.Scope, index map[*conf.Scope]int) *ta
 		scope:    index[s],
 		inner:    compileLevel(env, s, index),
 		noRegexp: s.Place.Modifier == conf.NoRegexp,
-		internal: len(s.Own("internal")) > 0,
 	}
 	// Only the handlers that pass a request on set auto_redirect; for files the folder itself answers.
 	if len(s.Own("proxy_pass")) > 0 && !s.Place.IsRegexp() && strings.HasSuffix(s.Place.Pattern, "/") {

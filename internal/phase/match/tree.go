@@ -13,7 +13,6 @@ type target struct {
 	scope    int    // its index in the program
 	inner    *level // the locations in it; nil for none
 	noRegexp bool   // ^~
-	internal bool   // only requests that were redirected inside may come here
 	slash    []byte // where a path that lacks only the final slash is sent; nil: nowhere
 }
 
