@@ -1,0 +1,190 @@
+package limitgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Leg is one of several limits on one request. A caller keeps a slice of them, fills in the first three and hands it to
+// All or AcquireAll, which leave each leg's own decision in it. Empty legs are not allowed: a limit that does not apply
+// to a request is left out.
+type Leg struct {
+	Limiter *Limiter
+	Key     string
+	Cost    Cost // 0 means 1
+
+	// Decision is what this limit says; of a leg that was not asked it is the zero Decision.
+	Decision Decision
+
+	charge Charge
+}
+
+// Verdict is what several limits say together.
+type Verdict struct {
+	// Decision: Rejected with the numbers of the first leg that refuses, but the longest RetryAfter of all that would
+	// refuse now (0 if one of them has none); else the decision of the leg with the longest delay, of the later one where
+	// they are equal; else that of the leg with the least remaining.
+	Decision
+
+	// Leg is the index of the leg the decision is from; -1 if there were no legs.
+	Leg int
+
+	// Late: all legs passed when asked, then one moved and no longer did. What had been charged was taken back.
+	Late bool
+}
+
+// maxLegs is how many legs the bit sets in All can name.
+const maxLegs = 64
+
+// All decides on one request by several limits at once. Either all legs admit it and all are charged, or none is: in dry
+// run, too, a request that would be refused leaves no trace, and one that would wait is charged.
+//
+// All legs are checked, then charged, the tightest first; when one moved in between and no longer passes, what was
+// charged is taken back by the exact amount. Legs may live in different zones. Legs that name the same state (one
+// zone, one key, such as two bursts) each judge it, and it is charged once, by the leg with the highest cost.
+//
+// It makes no garbage. It fails if a leg can't be taken (Limiter.TakeAt), if there are more than 64, and if a zone can't
+// decide; then nothing stays charged, as far as the zones can be reached.
+func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
+	if len(legs) > maxLegs {
+		return Verdict{Leg: -1}, fmt.Errorf("%d limits on one request: at most %d", len(legs), maxLegs)
+	}
+	refused := -1
+	for i := range legs {
+		l := &legs[i]
+		l.Decision, l.charge = Decision{}, Charge{}
+		if l.Cost == 0 {
+			l.Cost = 1
+		}
+		if err := l.Limiter.fits(l.Cost); err != nil {
+			return Verdict{Leg: i}, err
+		}
+	}
+	if len(legs) == 1 {
+		l := &legs[0]
+		var err error
+		l.Decision, _, err = l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Take)
+		return Verdict{Decision: l.Decision}, err
+	}
+	for i := range legs {
+		l := &legs[i]
+		var err error
+		if l.Decision, _, err = l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Check); err != nil {
+			return Verdict{Leg: i}, err
+		}
+		if l.Decision.Outcome == Rejected && refused < 0 {
+			refused = i
+		}
+	}
+	if refused >= 0 {
+		return Verdict{Leg: refused}.refused(legs[refused].Decision, legs), nil
+	}
+	return account(ctx, now, legs)
+}
+
+// account charges legs that all pass.
+func account(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
+	todo := uint64(1)<<len(legs) - 1 // all ones for 64
+	for i := range legs {
+		if !charges(legs, i) {
+			todo &^= 1 << i
+		}
+	}
+	charged := uint64(0)
+	for todo != 0 {
+		i := tightest(legs, todo)
+		todo &^= 1 << i
+		l := &legs[i]
+		d, c, err := l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Take)
+		if err == nil && d.Admitted() {
+			l.Decision, l.charge = d, c
+			charged |= 1 << i
+			continue
+		}
+		err = errors.Join(err, takeBack(ctx, now, legs, charged))
+		l.Decision = d
+		v := Verdict{Leg: i, Late: true}.refused(d, legs)
+		return v, err
+	}
+	return binding(legs), nil
+}
+
+// takeBack refunds the charged legs.
+func takeBack(ctx context.Context, now Time, legs []Leg, charged uint64) error {
+	var err error
+	for ; charged != 0; charged &= charged - 1 {
+		l := &legs[bits.TrailingZeros64(charged)]
+		if e := l.Limiter.zone.Refund(ctx, now, &l.Limiter.limit, l.charge); e != nil {
+			err = errors.Join(err, fmt.Errorf("taking back a charge: %w", e))
+		}
+	}
+	return err
+}
+
+// charges tells whether leg i is the one that charges its state: of the legs with the same state the one with the highest
+// cost, and of those the tightest.
+func charges(legs []Leg, i int) bool {
+	a := &legs[i]
+	for j := range legs {
+		b := &legs[j]
+		if j == i || b.Key != a.Key || b.Limiter.zone != a.Limiter.zone {
+			continue
+		}
+		switch {
+		case b.Cost != a.Cost:
+			if b.Cost > a.Cost {
+				return false
+			}
+		case b.Decision.Remaining != a.Decision.Remaining:
+			if b.Decision.Remaining < a.Decision.Remaining {
+				return false
+			}
+		case j < i:
+			return false
+		}
+	}
+	return true
+}
+
+// tightest is the leg of todo with the least remaining: with much of it, a leg rarely flips after others were charged.
+func tightest(legs []Leg, todo uint64) int {
+	best := bits.TrailingZeros64(todo)
+	for s := todo & (todo - 1); s != 0; s &= s - 1 {
+		if i := bits.TrailingZeros64(s); legs[i].Decision.Remaining < legs[best].Decision.Remaining {
+			best = i
+		}
+	}
+	return best
+}
+
+// binding is the verdict of legs that were all admitted.
+func binding(legs []Leg) Verdict {
+	v := Verdict{Leg: -1}
+	for i := range legs {
+		d := &legs[i].Decision
+		switch {
+		case v.Leg < 0, d.Delay > v.Delay, d.Delay == v.Delay && d.Delay > 0,
+			d.Delay == v.Delay && d.Remaining < v.Remaining:
+			v.Decision, v.Leg = *d, i
+		}
+	}
+	return v
+}
+
+// refused makes v the refusal d, with the longest RetryAfter of all legs that refuse.
+func (v Verdict) refused(d Decision, legs []Leg) Verdict {
+	v.Decision = d
+	for i := range legs {
+		if legs[i].Decision.Outcome != Rejected {
+			continue
+		}
+		if legs[i].Decision.RetryAfter == 0 {
+			v.RetryAfter = 0
+			break
+		}
+		v.RetryAfter = max(v.RetryAfter, legs[i].Decision.RetryAfter)
+	}
+	return v
+}

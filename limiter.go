@@ -1,0 +1,72 @@
+package limitgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Limiter applies one limit to the keys of one zone. It is small, immutable and safe for concurrent use.
+type Limiter struct {
+	zone  Zone
+	limit Limit
+}
+
+// NewLimiter binds a limit to a zone. It fails if the parameters are wrong, or if the zone already holds states of another
+// kind. Several limits may share a zone: those with the same key share its state.
+func NewLimiter(z Zone, a Algorithm) (*Limiter, error) {
+	if z == nil || a == nil {
+		return nil, errors.New("limiter: needs a zone and an algorithm, neither may be nil")
+	}
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	l := &Limiter{zone: z, limit: Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}}
+	if err := z.Bind(&l.limit); err != nil {
+		return nil, fmt.Errorf("binding a limit to its zone: %w", err)
+	}
+	return l, nil
+}
+
+// Algorithm gives the parameters the limiter was made with.
+func (l *Limiter) Algorithm() Algorithm { return l.limit.Algorithm }
+
+// Zone gives the zone the limiter works on.
+func (l *Limiter) Zone() Zone { return l.zone }
+
+// Take is TakeAt now, for a request of cost 1.
+func (l *Limiter) Take(ctx context.Context, key string) (Decision, error) {
+	return l.TakeAt(ctx, Now(), key, 1)
+}
+
+// TakeAt decides on a request of key at now and charges it if it is admitted, now or after a delay. The zone keeps no part
+// of key. It fails if cost is below 1, with ErrKind if the limit is a Conn, and if the zone can't decide.
+func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (d Decision, err error) {
+	if err = l.fits(cost); err != nil {
+		return d, err
+	}
+	d, _, err = l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	return d, err
+}
+
+// CheckAt tells what TakeAt, or AcquireAt, would answer, and changes nothing.
+func (l *Limiter) CheckAt(ctx context.Context, now Time, key string, cost Cost) (Decision, error) {
+	if cost < 1 {
+		return Decision{}, costError(cost)
+	}
+	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Peek)
+	return d, err
+}
+
+// fits tells whether the limit can be taken with this cost.
+func (l *Limiter) fits(cost Cost) error {
+	if cost < 1 {
+		return costError(cost)
+	}
+	if l.limit.Kind == KindConn {
+		return fmt.Errorf("taking from a limit: %w", ErrKind)
+	}
+	return nil
+}
+
+func costError(c Cost) error { return fmt.Errorf("cost %d: must be at least 1", c) }

@@ -1,0 +1,196 @@
+package memzone
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/pair"
+)
+
+var _ limitgate.Zone = (*Zone)(nil)
+
+// Overflow is what a zone does with a new key when each of its candidate places holds a state that is in force.
+type Overflow uint8
+
+// The policies. Held places of a Conn limit are never evicted; if there are only those, the new key is refused.
+const (
+	Evict  Overflow = iota // forget the state that is closest to drained
+	Reject                 // refuse the new key
+)
+
+// DefaultBytes is the size of a zone that names none.
+const DefaultBytes = 1 << 20
+
+// Config is what a zone is made of. The zero Config is a zone of DefaultBytes that evicts.
+type Config struct {
+	// Bytes is the size of the table: 16 for each place, rounded down to 128, at least 128. A new key finds its candidate
+	// places taken by states in force once in 10,000 times when three quarters of all places are (TestCapacity): count on
+	// 21 bytes for each key that is limited at one time. Keys whose states have drained need no place.
+	Bytes    int
+	Overflow Overflow
+}
+
+// Zone is a table of states in memory. It is safe for concurrent use. Make one with New.
+type Zone struct {
+	seed     maphash.Seed
+	overflow Overflow
+	kind     atomic.Uint32 // limitgate.Kind
+	table    atomic.Pointer[table]
+	bound    atomic.Pointer[limitgate.Bound]
+	drain    atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
+
+	resizing sync.Mutex // held by Resize, so that there is one at a time
+
+	counters [8]counters
+
+	gone func(h, state uint64) // tests only: told of each state that lost its slot
+}
+
+// New makes an empty zone.
+func New(c Config) *Zone {
+	if c.Bytes <= 0 {
+		c.Bytes = DefaultBytes
+	}
+	z := &Zone{seed: maphash.MakeSeed(), overflow: c.Overflow}
+	z.table.Store(newTable(c.Bytes, 0))
+	z.bound.Store(new(limitgate.Bound))
+	return z
+}
+
+// Bytes is the size of the table now.
+func (z *Zone) Bytes() int { return z.table.Load().bytes() }
+
+// Kind is the kind of the zone's states; KindNone before the first limit is bound.
+func (z *Zone) Kind() limitgate.Kind { return limitgate.Kind(z.kind.Load()) }
+
+// Bind implements limitgate.Zone.
+func (z *Zone) Bind(l *limitgate.Limit) error {
+	k := l.Kind
+	if !z.kind.CompareAndSwap(uint32(limitgate.KindNone), uint32(k)) && z.Kind() != k {
+		return fmt.Errorf("memory zone: holds states of kind %v, which a limit of kind %v can't read; give it a zone of its own", z.Kind(), k)
+	}
+	l.Bound = z.bound.Load()
+	l.Bound.Raise(l.Steps.Span())
+	z.drain.Store(l)
+	return nil
+}
+
+// Rebind begins a new configuration: limits bound from now on do not know of the spans of those bound before, so a
+// smaller burst or a higher rate cuts the debts it finds to its own full bucket. The states stay, and limits bound before go
+// on as they were.
+func (z *Zone) Rebind() { z.bound.Store(new(limitgate.Bound)) }
+
+// hash gives the fingerprint of a key in its place in W0: 56 bits over an empty byte, never 0.
+func (z *Zone) hash(key string) uint64 {
+	if h := maphash.String(z.seed, key) & ownerMask; h != 0 {
+		return h
+	}
+	return 1 << 8
+}
+
+// Do implements limitgate.Zone. It never fails.
+func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge, err error) {
+	h := z.hash(key)
+	for {
+		t, p, w0, w1 := z.seek(h)
+		var n limitgate.State
+		if l.Kind == limitgate.KindConn {
+			n, d = stepConn(l, w1, now, cost)
+		} else {
+			n, d = l.Steps.Step(limitgate.State(w1), now, cost, l.Bound.Span())
+		}
+		if m != limitgate.Take || d.Outcome == limitgate.Rejected {
+			if p == nil && d.Outcome != limitgate.Rejected && !z.room(t, h, now, l) {
+				return limitgate.Decision{Outcome: limitgate.Rejected, NoRoom: true}, c, nil
+			}
+			// A refusal may have cut the state, and the cut is stored.
+			if m == limitgate.Peek || d.Outcome != limitgate.Rejected || uint64(n) == w1 || p == nil || pair.CAS(p, w0, w1, w0, uint64(n)) {
+				return d, c, nil
+			}
+			z.count(h).retries.Add(1)
+			continue
+		}
+		if injecting {
+			disturb()
+		}
+		f := moved
+		if p == nil {
+			f, p, w0 = z.insert(t, h, uint64(n), now, l, z.overflow == Evict)
+		} else if pair.CAS(p, w0, w1, w0, uint64(n)) {
+			f = done
+		}
+		switch f {
+		case done:
+			c.Key, c.Life, c.Before, c.After = h, t.life(p, w0), limitgate.State(w1), n
+			return d, c, nil
+		case full:
+			return limitgate.Decision{Outcome: limitgate.Rejected, NoRoom: true}, c, nil
+		}
+		z.count(h).retries.Add(1)
+	}
+}
+
+// genShift is where the table stands in Charge.Life.
+const genShift = 40
+
+// life names the life of a state: in which table (24 bits, as they come round), which slot (32) and which insert into it (8).
+func (t *table) life(p *slot, w0 uint64) uint64 {
+	i := uint64(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(&t.lines[0]))) / 16
+	return t.gen<<genShift | i<<8&(1<<genShift-1) | w0&versionMask
+}
+
+// Refund implements limitgate.Zone. It never fails. A place of a Conn limit is always found: held states are not evicted.
+// What was charged to a state that was evicted since went with it.
+func (z *Zone) Refund(_ context.Context, now limitgate.Time, l *limitgate.Limit, c limitgate.Charge) error {
+	if c == (limitgate.Charge{}) {
+		return nil
+	}
+	z.count(c.Key).refunds.Add(1)
+	conn := l.Kind == limitgate.KindConn
+	for {
+		t, p, w0, w1 := z.seek(c.Key)
+		if p == nil {
+			return nil
+		}
+		if now := t.life(p, w0); !conn && now != c.Life && now>>genShift == c.Life>>genShift {
+			return nil
+		}
+		n := w1
+		if conn {
+			n = release(w1, held(uint64(c.After))-held(uint64(c.Before)))
+		} else {
+			n = uint64(l.Steps.Undo(limitgate.State(w1), c.Before, c.After, now))
+		}
+		if n == w1 || pair.CAS(p, w0, w1, w0, n) {
+			return nil
+		}
+		z.count(c.Key).retries.Add(1)
+	}
+}
+
+// seek looks for the state of h: in the table, and while a resize is at work in the one that follows. p is nil where
+// there is none, and t then the table an insert belongs into.
+func (z *Zone) seek(h uint64) (t *table, p *slot, w0, w1 uint64) {
+	t = z.table.Load()
+	for {
+		if p, w0, w1 = t.find(h); p != nil {
+			return t, p, w0, w1
+		}
+		// Seals come after next: if there is none now, the look above met none.
+		next := t.next.Load()
+		if next == nil {
+			return t, nil, 0, 0
+		}
+		switch t.leave(h) {
+		case stays:
+			return t, nil, 0, 0
+		case left:
+			t = next
+		}
+	}
+}
