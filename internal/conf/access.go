@@ -1,0 +1,37 @@
+package conf
+
+// ReadPeers reads set_real_ip_from: an address, a prefix, unix: or a host name.
+func ReadPeers(d *Directive, errs *Errors) (Network, bool) {
+	if d.Arg(0) == "unix:" {
+		return Network{Unix: true}, true
+	}
+	prefix, lowBits, ok := ParseNetwork(d.Arg(0))
+	if !ok {
+		return Network{Host: d.Arg(0)}, true
+	}
+	noteLowBits(d, lowBits, errs)
+	return Network{Prefix: prefix}, true
+}
+
+// ReadRule reads allow and deny: all, unix:, an address or a prefix.
+func ReadRule(d *Directive, errs *Errors) (Network, bool) {
+	switch d.Arg(0) {
+	case "all":
+		return Network{All: true}, true
+	case "unix:":
+		return Network{Unix: true}, true
+	}
+	prefix, lowBits, ok := ParseNetwork(d.Arg(0))
+	if !ok {
+		errs.Add(d.At(0), `invalid parameter "`+d.Arg(0)+`"`, "write an address, ADDRESS/BITS, unix: or all")
+		return Network{}, false
+	}
+	noteLowBits(d, lowBits, errs)
+	return Network{Prefix: prefix}, true
+}
+
+func noteLowBits(d *Directive, lowBits bool, errs *Errors) {
+	if lowBits {
+		errs.Note(d.At(0), "low address bits of "+d.Arg(0)+" are meaningless", "")
+	}
+}

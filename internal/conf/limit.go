@@ -1,0 +1,164 @@
+package conf
+
+import (
+	"strconv"
+	"strings"
+)
+
+// minZone is the smallest zone nginx takes: eight pages of 4k.
+const minZone = 8 * 4096
+
+// ZoneSize is the NAME:SIZE of a zone= parameter.
+type ZoneSize struct {
+	Name  string
+	Bytes int64
+}
+
+// LimitReqZone is a limit_req_zone directive.
+type LimitReqZone struct {
+	Key  Word
+	Zone ZoneSize
+	Rate Rate
+	At   Pos
+}
+
+// LimitReq is a limit_req directive.
+type LimitReq struct {
+	Zone    string
+	Burst   int64
+	Delay   int64
+	NoDelay bool // nothing waits, whatever Delay says
+	At      Pos
+}
+
+// LimitConnZone is a limit_conn_zone directive.
+type LimitConnZone struct {
+	Key  Word
+	Zone ZoneSize
+	At   Pos
+}
+
+// LimitConn is a limit_conn directive.
+type LimitConn struct {
+	Zone  string
+	Limit int64
+	At    Pos
+}
+
+// ReadLimitReqZone reads a limit_req_zone directive.
+func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
+	z := LimitReqZone{Key: d.Args[0], Rate: Rate{Text: "1r/s", Milli: 1000, Per: second}, At: d.Pos}
+	for _, a := range d.Args[1:] {
+		switch name, value, _ := strings.Cut(a.Text, "="); name {
+		case "zone":
+			zone, ok := readZone(a, value, errs)
+			if !ok {
+				return z, false
+			}
+			z.Zone = zone
+		case "rate":
+			rate, ok := ParseRate(value)
+			if !ok {
+				errs.Add(a.Pos, `invalid rate "`+a.Text+`"`, "a rate is a number above 0 and r/s, r/m, r/h or r/d: rate=10r/s, rate=0.5r/s")
+				return z, false
+			}
+			z.Rate = rate
+		default:
+			badParameter(d, a, errs)
+			return z, false
+		}
+	}
+	if z.Zone.Name == "" {
+		errs.Add(d.Pos, `"`+d.Name+`" must have "zone" parameter`, "add zone=NAME:SIZE, for example zone=one:10m")
+		return z, false
+	}
+	return z, true
+}
+
+// ReadLimitReq reads a limit_req directive.
+func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
+	l := LimitReq{At: d.Pos}
+	named := false
+	for _, a := range d.Args {
+		name, value, _ := strings.Cut(a.Text, "=")
+		n, valid := ParseInt(value)
+		valid = valid && n > 0
+		switch {
+		case name == "zone" && a.Text != "zone":
+			l.Zone, named = value, true
+		case name == "burst" && a.Text != "burst" && valid:
+			l.Burst = n
+		case name == "burst" && a.Text != "burst":
+			errs.Add(a.Pos, `invalid burst value "`+a.Text+`"`, "burst is a whole number from 1; leave it out for none")
+			return l, false
+		case name == "delay" && a.Text != "delay" && valid:
+			l.Delay, l.NoDelay = n, false
+		case name == "delay" && a.Text != "delay":
+			errs.Add(a.Pos, `invalid delay value "`+a.Text+`"`, "delay is a whole number from 1; leave it out to delay all, or write nodelay")
+			return l, false
+		case a.Text == "nodelay":
+			l.NoDelay = true
+		default:
+			badParameter(d, a, errs)
+			return l, false
+		}
+	}
+	if !named {
+		errs.Add(d.Pos, `"`+d.Name+`" must have "zone" parameter`, "name the zone that limit_req_zone declares: zone=NAME")
+	}
+	return l, named
+}
+
+// ReadLimitConnZone reads a limit_conn_zone directive.
+func ReadLimitConnZone(d *Directive, errs *Errors) (LimitConnZone, bool) {
+	z := LimitConnZone{Key: d.Args[0], At: d.Pos}
+	for _, a := range d.Args[1:] {
+		value, found := strings.CutPrefix(a.Text, "zone=")
+		if !found {
+			badParameter(d, a, errs)
+			return z, false
+		}
+		zone, ok := readZone(a, value, errs)
+		if !ok {
+			return z, false
+		}
+		z.Zone = zone
+	}
+	if z.Zone.Name == "" {
+		errs.Add(d.Pos, `"`+d.Name+`" must have "zone" parameter`, "add zone=NAME:SIZE, for example zone=addr:10m")
+		return z, false
+	}
+	return z, true
+}
+
+// ReadLimitConn reads a limit_conn directive. Unlike nginx's, the limit may be above 65535.
+func ReadLimitConn(d *Directive, errs *Errors) (LimitConn, bool) {
+	l := LimitConn{Zone: d.Arg(0), At: d.Pos}
+	n, ok := ParseInt(d.Arg(1))
+	if !ok || n == 0 {
+		errs.Add(d.At(1), `invalid number of connections "`+d.Arg(1)+`"`, "the limit is a whole number from 1")
+		return l, false
+	}
+	l.Limit = n
+	return l, true
+}
+
+// readZone reads NAME:SIZE.
+func readZone(a Word, text string, errs *Errors) (ZoneSize, bool) {
+	name, size, found := strings.Cut(text, ":")
+	bytes, ok := ParseSize(size)
+	if !found || !ok {
+		errs.Add(a.Pos, `invalid zone size "`+a.Text+`"`, "write zone=NAME:SIZE, for example zone=one:10m")
+		return ZoneSize{}, false
+	}
+	if bytes < minZone {
+		errs.Add(a.Pos, `zone "`+a.Text+`" is too small`, "a zone has at least "+strconv.Itoa(minZone/1024)+"k")
+		return ZoneSize{}, false
+	}
+	return ZoneSize{Name: name, Bytes: bytes}, true
+}
+
+// badParameter reports an argument that the directive does not have.
+func badParameter(d *Directive, a Word, errs *Errors) {
+	errs.Add(a.Pos, `invalid parameter "`+a.Text+`"`, d.usage())
+}

@@ -1,0 +1,77 @@
+package conf
+
+import (
+	"slices"
+	"strings"
+)
+
+// acceptedSpecs holds what tunes the inside of nginx and has nothing to tune here.
+func acceptedSpecs() []Spec {
+	type row struct {
+		names    []string
+		contexts Context
+		min, max int
+		check    check
+		status   Status
+		why      string
+	}
+	rows := []row{
+		{[]string{"sendfile"}, httpToIf, 1, 1, checkFlag, Accepted, "the system decides how files are sent"},
+		{[]string{"tcp_nopush", "tcp_nodelay", "reset_timedout_connection"}, httpToLocation, 1, 1, checkFlag, Accepted, "answers are sent without delay and in full segments where possible"},
+		{[]string{"aio"}, httpToLocation, 1, 1, nil, Accepted, "files are read without blocking other requests"},
+		{[]string{"aio_write", "open_file_cache_errors"}, httpToLocation, 1, 1, checkFlag, Accepted, "files are read without blocking other requests"},
+		{[]string{"directio"}, httpToLocation, 1, 1, checkDirectio, Accepted, "files go through the system's cache"},
+		{[]string{"directio_alignment"}, httpToLocation, 1, 1, checkOffset, Accepted, "files go through the system's cache"},
+		{[]string{"sendfile_max_chunk", "send_lowat", "postpone_output", "read_ahead", "client_body_buffer_size"}, httpToLocation, 1, 1, checkSize, Accepted, "buffers are sized by need"},
+		{[]string{"proxy_busy_buffers_size", "proxy_temp_file_write_size", "proxy_max_temp_file_size", "proxy_send_lowat"}, httpToLocation, 1, 1, checkSize,
+			Accepted, "answers are passed on as they come, with a small buffer between"},
+		{[]string{"proxy_buffers"}, httpToLocation, 2, 2, checkBuffers, Accepted, "answers are passed on as they come, with a small buffer between"},
+		{[]string{"connection_pool_size", "request_pool_size"}, httpToServer, 1, 1, checkSize, Accepted, "memory is managed by the run time"},
+		{[]string{"output_buffers"}, httpToLocation, 2, 2, checkBuffers, Accepted, "buffers are sized by need"},
+		{[]string{"open_file_cache"}, httpToLocation, 1, 2, nil, Accepted, "files are opened for each request"},
+		{[]string{"open_file_cache_min_uses"}, httpToLocation, 1, 1, checkNumber, Accepted, "files are opened for each request"},
+		{[]string{"open_file_cache_valid"}, httpToLocation, 1, 1, checkSeconds, Accepted, "files are opened for each request"},
+		{[]string{"open_log_file_cache"}, httpToLocation, 1, 4, nil, Accepted, "logs stay open as long as they are written to"},
+		{[]string{"client_body_temp_path", "proxy_temp_path", "fastcgi_temp_path", "uwsgi_temp_path", "scgi_temp_path"}, httpToLocation, 1, 4, checkLevels, Accepted, "no temporary files are written there"},
+		{[]string{"use"}, Events, 1, 1, checkUse, Accepted, "the run time chooses how to wait for events"},
+		{[]string{"multi_accept", "accept_mutex"}, Events, 1, 1, checkFlag, Accepted, "one process accepts all connections"},
+		{[]string{"accept_mutex_delay"}, Events, 1, 1, checkMillis, Accepted, "one process accepts all connections"},
+		{[]string{"worker_aio_requests", "epoll_events"}, Events, 1, 1, checkNumber, Accepted, "the run time chooses how to wait for events"},
+		{[]string{"debug_connection"}, Events, 1, 1, nil, Accepted, "use error_log with the level debug"},
+		{[]string{"worker_rlimit_nofile", "worker_priority"}, Main, 1, 1, checkNumber, Accepted, "set it where the process is started"},
+		{[]string{"worker_rlimit_core"}, Main, 1, 1, checkOffset, Accepted, "set it where the process is started"},
+		{[]string{"worker_cpu_affinity"}, Main, 1, Any, nil, Accepted, "the system places the threads"},
+		{[]string{"working_directory", "lock_file", "debug_points", "ssl_engine"}, Main, 1, 1, nil, Accepted, "there is nothing of the kind here"},
+		{[]string{"timer_resolution"}, Main, 1, 1, checkMillis, Accepted, "the clock is read for each request"},
+		{[]string{"env"}, Main, 1, 1, nil, Accepted, "the environment stays as it is"},
+		{[]string{"thread_pool"}, Main, 2, 3, nil, Accepted, "the run time manages threads"},
+		{[]string{"pcre_jit"}, Main, 1, 1, checkFlag, Accepted, "expressions are RE2"},
+		{[]string{"load_module"}, Main, 1, 1, nil, Accepted, "all there is is built in"},
+		{[]string{"server_names_hash_max_size", "server_names_hash_bucket_size", "map_hash_max_size", "map_hash_bucket_size",
+			"variables_hash_max_size", "variables_hash_bucket_size"}, HTTP, 1, 1, checkNumber, Silent, "tables grow with what they hold"},
+		{[]string{"types_hash_max_size", "types_hash_bucket_size", "proxy_headers_hash_max_size", "proxy_headers_hash_bucket_size"},
+			httpToLocation, 1, 1, checkNumber, Silent, "tables grow with what they hold"},
+	}
+	var specs []Spec
+	for _, r := range rows {
+		for _, name := range r.names {
+			s := Spec{Name: name, Contexts: r.contexts, Min: r.min, Max: r.max, Status: r.status, Doc: r.why, check: r.check}
+			s.Repeat = name == "load_module" || name == "env" || name == "debug_connection" || name == "thread_pool"
+			specs = append(specs, s)
+		}
+	}
+	return specs
+}
+
+func checkDirectio(c *checker, d *Directive) {
+	if d.Arg(0) != "off" {
+		checkOffset(c, d)
+	}
+}
+
+func checkUse(c *checker, d *Directive) {
+	methods := []string{"select", "poll", "epoll", "kqueue", "/dev/poll", "eventport"}
+	if !slices.Contains(methods, d.Arg(0)) {
+		c.errs.Add(d.At(0), `invalid event type "`+d.Arg(0)+`"`, "it is one of: "+strings.Join(methods, ", "))
+	}
+}

@@ -1,0 +1,72 @@
+package conf
+
+// limitSpecs holds the limits.
+func limitSpecs() []Spec {
+	return []Spec{
+		{Name: "limit_req_zone", Contexts: HTTP, Min: 3, Max: 3, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE rate=RATE",
+			check: (*checker).checkReqZone,
+			Doc: "Declares a zone that counts requests. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k; " +
+				"a key takes 16 bytes. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to three decimals: 10r/s, 30r/m, 0.5r/s. " +
+				"Without rate= it is 1r/s."},
+		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 3, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N]",
+			check: (*checker).checkReq,
+			Doc: "Limits requests by a zone. 1 + burst pass at once; those beyond delay= (0 by default) wait until the rate allows them, with nodelay none " +
+				"waits; those beyond burst are refused. burst and delay are whole numbers from 1. Several limits act together: any refusal counts for " +
+				"none, and the longest wait wins. All limit_req directives of a scope replace the inherited ones."},
+		{Name: "limit_req_status", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "CODE", Default: "503", check: numberIn(400, 599),
+			Doc: "The status of requests that limit_req refuses, from 400 to 599. 429 says what is meant; 503 is the default for nginx's sake."},
+		{Name: "limit_req_log_level", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",
+			check: oneOf("info", "notice", "warn", "error"),
+			Doc:   "The level at which refusals are logged. Waits are logged one level below."},
+		{Name: "limit_req_dry_run", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
+			Doc: "Only counts, logs and sets $limit_req_status: nothing is refused and nothing waits."},
+		{Name: "limit_conn_zone", Contexts: HTTP, Min: 2, Max: 2, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE", check: (*checker).checkConnZone,
+			Doc: "Declares a zone that counts requests in progress. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k."},
+		{Name: "limit_conn", Contexts: httpToLocation, Min: 2, Max: 2, Merge: List, Repeat: true, Usage: "NAME N", check: (*checker).checkConn,
+			Doc: "At most N requests of a key at the same time. A connection counts while it has a request whose header was read; each HTTP/2 stream counts. " +
+				"N is a whole number from 1; above 65535 is an extension. All limit_conn directives of a scope replace the inherited ones."},
+		{Name: "limit_conn_status", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "CODE", Default: "503", check: numberIn(400, 599),
+			Doc: "The status of requests that limit_conn refuses, from 400 to 599."},
+		{Name: "limit_conn_log_level", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",
+			check: oneOf("info", "notice", "warn", "error"),
+			Doc:   "The level at which refusals are logged."},
+		{Name: "limit_conn_dry_run", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
+			Doc: "Only counts, logs and sets $limit_conn_status: nothing is refused."},
+		{Name: "limit_rate", Contexts: httpToIf, Min: 1, Max: 1, Usage: "SIZE", Default: "0", check: unlessVariable(checkSize),
+			Doc: "Bytes a second for each answer; 0 means as fast as possible. May hold variables. The bytes are spread evenly, not sent in one piece a second."},
+		{Name: "limit_rate_after", Contexts: httpToIf, Min: 1, Max: 1, Usage: "SIZE", Default: "0", check: unlessVariable(checkSize),
+			Doc: "How much of an answer is sent before limit_rate begins to act. May hold variables."},
+		{Name: "limit_arithmetic", Contexts: HTTP, Min: 1, Max: 1, Usage: "exact | nginx", Default: "exact", check: oneOf("exact", "nginx"),
+			Doc: "How limit_req counts (not in nginx). exact keeps every rate as written: 1r/m is one in 60 seconds. nginx decides bit for bit as nginx " +
+				"does, with its rounding of rates to thousandths a second and its clock of milliseconds."},
+		{Name: "limit_headers", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "off | draft | legacy", Default: "off", check: oneOf("off", "draft", "legacy"),
+			Doc: "Which header lines tell a client about its limit (not in nginx): draft sends RateLimit and RateLimit-Policy, legacy X-RateLimit-Limit, " +
+				"-Remaining and -Reset. Retry-After comes with every refusal that has a time, whatever this says."},
+	}
+}
+
+// realipSpecs holds who the client is.
+func realipSpecs() []Spec {
+	return []Spec{
+		{Name: "set_real_ip_from", Contexts: httpToLocation, Min: 1, Max: 1, Merge: List, Repeat: true, Usage: "ADDRESS | ADDRESS/BITS | HOST | unix:",
+			check: read(ReadPeers),
+			Doc: "Peers that are trusted to say whom a request comes from. Without any the client is the peer of the connection. All set_real_ip_from " +
+				"directives of a scope replace the inherited ones."},
+		{Name: "real_ip_header", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "NAME | X-Real-IP | X-Forwarded-For | proxy_protocol", Default: "X-Real-IP",
+			Doc: "Where a trusted peer says it: a header line, whose last entry counts, or the PROXY line of the connection. Several X-Forwarded-For lines are one list."},
+		{Name: "real_ip_recursive", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
+			Doc: "Whether the list is read from the right past all trusted addresses, so that the client is the last one that is not trusted."},
+	}
+}
+
+// accessSpecs holds who may ask.
+func accessSpecs() []Spec {
+	const contexts = httpToLocation | LimitExcept
+	return []Spec{
+		{Name: "allow", Contexts: contexts, Min: 1, Max: 1, Merge: List, Repeat: true, Usage: "ADDRESS | ADDRESS/BITS | unix: | all", check: read(ReadRule),
+			Doc: "Lets these clients in. The first allow or deny that fits decides; who fits none is let in. All rules of a scope together replace the " +
+				"inherited ones. Limits come before: a client that is denied was counted."},
+		{Name: "deny", Contexts: contexts, Min: 1, Max: 1, Merge: List, Repeat: true, Usage: "ADDRESS | ADDRESS/BITS | unix: | all", check: read(ReadRule),
+			Doc: "Answers these clients with 403. See allow for how rules act together."},
+	}
+}

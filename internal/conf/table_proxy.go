@@ -1,0 +1,75 @@
+package conf
+
+// proxySpecs holds what is said about upstreams.
+func proxySpecs() []Spec {
+	return []Spec{
+		{Name: "upstream", Contexts: HTTP, Min: 1, Max: 1, Opens: Upstream, Merge: Own, Repeat: true, Usage: "NAME", check: (*checker).checkUpstream,
+			Doc: "A group of servers that proxy_pass can name. Requests go round among them by weight."},
+		{Name: "server", Contexts: Upstream, Min: 1, Max: Any, Merge: Own, Repeat: true,
+			Usage: "ADDRESS [weight=N] [max_conns=N] [max_fails=N] [fail_timeout=TIME] [backup] [down]", check: read(ReadUpstreamServer),
+			Doc: "A server of the group: a host, an address or a unix socket, port 80 if none is given. After max_fails failures (1 by default, 0 turns it " +
+				"off) within fail_timeout (10s) it is left out for fail_timeout. backup is used only if all others fail, down not at all. max_conns " +
+				"bounds the connections to it; 0 means no bound."},
+		{Name: "proxy_pass", Contexts: Location | IfLocation | LimitExcept, Min: 1, Max: 1, Merge: Handler, Usage: "URL", check: (*checker).checkProxyPass,
+			Doc: "Passes requests on to a server: http://HOST[:PORT], https://…, http://unix:PATH, or the name of an upstream block. If URL has a path, it stands " +
+				"in place of the location's prefix; otherwise the request's path goes on as it came. URL may hold variables."},
+		{Name: "proxy_set_header", Contexts: httpToLocation, Min: 2, Max: 2, Merge: List, Repeat: true, Usage: "NAME VALUE",
+			Default: "Host $proxy_host, Connection close",
+			Doc: "A header line of the request to the upstream, in place of the client's. VALUE may hold variables; with an empty value the line is not sent. All " +
+				"proxy_set_header directives of a scope replace the inherited ones."},
+		{Name: "proxy_http_version", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "1.0 | 1.1", Default: "1.0", check: oneOf("1.0", "1.1"),
+			Doc: "The HTTP version of requests to the upstream. Connections are kept only with 1.1."},
+		{Name: "proxy_connect_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
+			Doc: "How long connecting to the upstream may take. After it the answer is 504."},
+		{Name: "proxy_send_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
+			Doc: "How long the upstream may take nothing of a request before the answer is 504."},
+		{Name: "proxy_read_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
+			Doc: "How long the upstream may send nothing of an answer. If nothing was sent yet the client gets 504."},
+		{Name: "proxy_buffer_size", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "SIZE", Default: "4k", check: checkSize,
+			Doc: "How long the header of an upstream's answer may be. A longer one is answered with 502."},
+		{Name: "proxy_buffering", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "on", Status: Accepted, check: checkFlag,
+			Doc: "answers are passed on as they come, with a small buffer between"},
+	}
+}
+
+// variableSpecs holds what makes variables.
+func variableSpecs() []Spec {
+	return []Spec{
+		{Name: "set", Contexts: rewriteIn, Min: 2, Max: 2, Merge: Own, Repeat: true, Usage: "$NAME VALUE", check: variable(0),
+			Doc: "Sets a variable for the rest of the request. VALUE may hold variables. set acts in the order of the file, before limits."},
+		{Name: "map", Contexts: HTTP, Min: 2, Max: 2, Opens: MapBody, Merge: Own, Repeat: true, Usage: "VALUE $NAME", check: variable(1),
+			Doc: "A variable whose value depends on another text. Rows are SOURCE RESULT: exact sources without regard to case, expressions after ~ or ~*, " +
+				"with hostnames; also names with a wildcard, default for everything else. Results may hold variables. volatile; asks anew each time."},
+		{Name: "geo", Contexts: HTTP, Min: 1, Max: 2, Opens: GeoBody, Merge: Own, Repeat: true, Usage: "[$ADDRESS] $NAME", check: geoVariables,
+			Doc: "A variable whose value depends on the client's address, or on the address in another variable. Rows are NETWORK VALUE, the longest network " +
+				"wins; default for everything else; delete, proxy, proxy_recursive and ranges as in nginx."},
+	}
+}
+
+// geoVariables checks the one or two variables of a geo block.
+func geoVariables(c *checker, d *Directive) {
+	for i := range d.Args {
+		if !c.variableName(d, i) {
+			return
+		}
+	}
+}
+
+// logSpecs holds the logs.
+func logSpecs() []Spec {
+	return []Spec{
+		{Name: "error_log", Contexts: Main | httpToLocation, Min: 1, Max: Any, Merge: List, Repeat: true, Usage: "FILE | stderr | syslog:… [LEVEL]",
+			Default: "logs/error.log error", check: read(ReadErrorLog),
+			Doc: "Where messages of this level and above go: debug, info, notice, warn, error, crit, alert, emerg. Several logs may be given; those of a " +
+				"scope replace the inherited ones. syslog:server=ADDRESS takes facility=, severity=, tag= and nohostname after commas."},
+		{Name: "access_log", Contexts: httpToIf | LimitExcept, Min: 1, Max: Any, Merge: List, Repeat: true,
+			Usage: "off | FILE | syslog:… [FORMAT [buffer=SIZE] [gzip[=LEVEL]] [flush=TIME] [if=VALUE]]", Default: "logs/access.log combined",
+			check: (*checker).checkAccessLog,
+			Doc: "Writes a line for each request. FORMAT is the name of a log_format above it, combined if none is given. A buffered log is written when the " +
+				"buffer is full or flush has passed. With if= a line is written only if VALUE is neither empty nor 0. FILE may hold variables. " +
+				"Several logs may be given; those of a scope replace the inherited ones."},
+		{Name: "log_format", Contexts: HTTP, Min: 2, Max: Any, Merge: Own, Repeat: true, Usage: "NAME [escape=default|json|none] TEXT…", check: (*checker).checkLogFormat,
+			Doc: "Declares a line of an access log: texts with variables, joined without a gap. escape says how control bytes, quotes and backslashes of " +
+				"variables are written. The format combined is there already."},
+	}
+}

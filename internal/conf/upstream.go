@@ -1,0 +1,136 @@
+package conf
+
+import (
+	"strings"
+	"time"
+)
+
+// UpstreamServer is a server directive of an upstream block.
+type UpstreamServer struct {
+	Endpoint
+	Weight      int64
+	MaxConns    int64 // 0 means no limit
+	MaxFails    int64 // 0 means failures don't count
+	FailTimeout time.Duration
+	Backup      bool
+	Down        bool
+	At          Pos
+}
+
+// ProxyPass is a proxy_pass directive.
+type ProxyPass struct {
+	Text   string   // as written
+	Vars   bool     // it holds variables; the other fields are empty then
+	TLS    bool     // https
+	Target Endpoint // an address, or in Host the name of an upstream block
+	Named  string   // HOST or HOST:PORT as written: what is looked for among the upstream blocks
+	URI    string   // the part that replaces the location's prefix; empty if there is none
+	At     Pos
+}
+
+// ReadUpstreamServer reads a server directive of an upstream block. Host names are left as they are.
+func ReadUpstreamServer(d *Directive, errs *Errors) (UpstreamServer, bool) {
+	s := UpstreamServer{Weight: 1, MaxFails: 1, FailTimeout: 10 * time.Second, At: d.Pos}
+	for _, a := range d.Args[1:] {
+		if !s.parameter(a.Text) {
+			badParameter(d, a, errs)
+			return s, false
+		}
+	}
+	e, fault := ParseEndpoint(d.Arg(0), 80)
+	if fault != "" {
+		errs.Add(d.At(0), fault+` in upstream "`+d.Arg(0)+`"`, "write HOST, HOST:PORT, [IPV6]:PORT or unix:PATH")
+		return s, false
+	}
+	s.Endpoint = e
+	return s, true
+}
+
+func (s *UpstreamServer) parameter(text string) (ok bool) {
+	name, value, hasValue := strings.Cut(text, "=")
+	switch {
+	case text == "backup":
+		s.Backup = true
+		return true
+	case text == "down":
+		s.Down = true
+		return true
+	case !hasValue:
+		return false
+	case name == "weight":
+		s.Weight, ok = ParseInt(value)
+		return ok && s.Weight > 0
+	case name == "max_conns":
+		s.MaxConns, ok = ParseInt(value)
+	case name == "max_fails":
+		s.MaxFails, ok = ParseInt(value)
+	case name == "fail_timeout":
+		s.FailTimeout, ok = ParseSeconds(value)
+	}
+	return ok
+}
+
+// ReadProxyPass reads a proxy_pass directive.
+func ReadProxyPass(d *Directive, errs *Errors) (ProxyPass, bool) {
+	p := ProxyPass{Text: d.Arg(0), At: d.Pos}
+	if hasVariable(p.Text) {
+		p.Vars = true
+		return p, true
+	}
+	rest, port := p.Text, 80
+	switch {
+	case len(rest) >= 7 && strings.EqualFold(rest[:7], "http://"):
+		rest = rest[7:]
+	case len(rest) >= 8 && strings.EqualFold(rest[:8], "https://"):
+		rest, port, p.TLS = rest[8:], 443, true
+	default:
+		errs.Add(d.At(0), "invalid URL prefix", "write http://HOST or https://HOST")
+		return p, false
+	}
+	e, uri, fault := parseEndpoint(rest, endpointRules{port: port, uri: true})
+	if fault != "" {
+		errs.Add(d.At(0), fault+` in upstream "`+rest+`"`, "write http://HOST, http://HOST:PORT or http://unix:PATH")
+		return p, false
+	}
+	p.Target, p.URI, p.Named = e, uri, strings.TrimSuffix(rest, uri)
+	if e.Unix != "" {
+		p.Named = "unix:" + e.Unix
+	}
+	return p, true
+}
+
+// checkProxyPass reads a proxy_pass and checks its URI part against where it stands.
+func (c *checker) checkProxyPass(d *Directive) {
+	p, ok := ReadProxyPass(d, c.errs)
+	place := d.Scope.Place
+	plain := d.Scope.Kind == Location && (place == nil || !place.IsRegexp() && place.Modifier != NamedTarget)
+	if !ok || p.URI == "" || plain {
+		return
+	}
+	c.errs.Add(d.At(0), `"proxy_pass" cannot have URI part in location given by regular expression, or inside named `+
+		`location, or inside "if" statement, or inside "limit_except" block`, `leave out "`+p.URI+`"`)
+}
+
+// checkUpstream compares the name of an upstream block with those before it.
+func (c *checker) checkUpstream(d *Directive) {
+	for _, other := range d.Scope.Own("upstream") {
+		if other != d && strings.EqualFold(other.Arg(0), d.Arg(0)) {
+			c.errs.Add(d.Pos, `duplicate upstream "`+d.Arg(0)+`"`, "the first is at "+other.Pos.String())
+			return
+		}
+	}
+}
+
+// checkKeepaliveCount checks keepalive of an upstream block.
+func checkKeepaliveCount(c *checker, d *Directive) {
+	if n, ok := ParseInt(d.Arg(0)); !ok || n == 0 {
+		c.errs.Add(d.At(0), `invalid value "`+d.Arg(0)+`" in "keepalive" directive`, "a whole number from 1 is expected")
+	}
+}
+
+// upstreamClosed checks that the block has servers.
+func (c *checker) upstreamClosed(d *Directive) {
+	if len(d.Block.Own("server")) == 0 {
+		c.errs.Add(d.Close, "no servers are inside upstream", "add server ADDRESS;")
+	}
+}
