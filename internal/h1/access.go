@@ -1,0 +1,93 @@
+package h1
+
+// RequestLine is $request: the line as it came, without its line end.
+func (r *Request) RequestLine(b []byte) []byte { return r.l.line.Of(b) }
+
+// Method is the method's token as it came, Verb the method if nginx knows it by name.
+func (r *Request) Method(b []byte) []byte { return r.l.method.Of(b) }
+
+// Verb is the method.
+func (r *Request) Verb() Method { return r.l.verb }
+
+// Target is $request_uri: the target without scheme and authority.
+func (r *Request) Target(b []byte) []byte { return r.l.target.Of(b) }
+
+// EmptyPath tells that the target was of the form "http://host?args" and so begins with '?'.
+func (r *Request) EmptyPath() bool { return r.l.emptyPath }
+
+// Absolute tells that the request line named the host.
+func (r *Request) Absolute() bool { return r.l.hasHost }
+
+// Version is the version: 0, 9 for HTTP/0.9.
+func (r *Request) Version() (major, minor int) { return int(r.l.major), int(r.l.minor) }
+
+// AtLeast11 tells whether the client speaks HTTP/1.1 or a later 1.x.
+func (r *Request) AtLeast11() bool { return r.l.major == 1 && r.l.minor > 0 }
+
+// Simple tells that the request is HTTP/0.9: it has no headers and its response has no head.
+func (r *Request) Simple() bool { return r.l.major == 0 }
+
+// Protocol is $server_protocol as it came; "HTTP/0.9" isn't written on the wire and is empty here.
+func (r *Request) Protocol(b []byte) []byte { return r.l.protocol.Of(b) }
+
+// Path is $uri before any rewrite: the normalised path. It is a piece of b or belongs to r until Reset.
+func (r *Request) Path(b []byte) []byte {
+	if r.pathOwned {
+		return r.pathBuf
+	}
+	return r.path.Of(b)
+}
+
+// Normalized tells that Path differs in its bytes or its place from the target.
+func (r *Request) Normalized() bool { return r.pathOwned }
+
+// Args is $args.
+func (r *Request) Args(b []byte) []byte { return r.args.Of(b) }
+
+// Host is $host as the client gave it: in lower case, without port and end dot, from the request line if it names one.
+// It is empty when the client named none, and a piece of b or r's until Reset.
+func (r *Request) Host(b []byte) []byte {
+	if r.hostOwned {
+		return r.hostBuf
+	}
+	return r.host.Of(b)
+}
+
+// Size is how many bytes of b the complete head takes, with empty lines before it.
+func (r *Request) Size() int {
+	if r.inHeaders {
+		return int(r.f.pos)
+	}
+	return int(r.l.pos)
+}
+
+// Length is what $request_length counts for the head: Size without the empty lines before it.
+func (r *Request) Length() int { return r.Size() - int(r.l.line.Start) }
+
+// Started tells that a byte of a request came: what is read when the connection ends or time is up is a request and not
+// an idle connection.
+func (r *Request) Started() bool { return r.l.state != lineStart }
+
+// Reading is what nginx says was being done, for messages about a client that left or was too slow.
+func (r *Request) Reading() string {
+	if r.inHeaders {
+		return "reading client request headers"
+	}
+	return "reading client request line"
+}
+
+// Expect100 tells that the client waits for "100 Continue" (ngx_http_test_expect).
+func (r *Request) Expect100(b []byte) bool {
+	return r.AtLeast11() && EqualFold(r.Value(b, HeaderExpect), "100-continue")
+}
+
+// Body is the framing of the request's body.
+func (r *Request) Body() Body {
+	switch {
+	case r.Chunked:
+		return ChunkedBody()
+	case r.ContentLength > 0:
+		return LengthBody(r.ContentLength)
+	}
+	return Body{}
+}
