@@ -9,35 +9,39 @@ import (
 // imports is the table of DESIGN.md: for each package of ours, the packages of ours that it may import. A trailing /...
 // covers everything below. The root imports nothing; nothing below a phase knows the pipeline; only edges import engines.
 var imports = map[string][]string{
-	".":                     {},
-	"memzone":               {".", "internal/pair"},
-	"zonetest":              {"."},
-	"internal/pair":         {},
-	"internal/vectors":      {},
-	"internal/header":       {},
-	"internal/h1":           {"internal/header"},
-	"internal/proxyproto":   {},
-	"internal/conf/syntax":  {},
-	"internal/conf":         {".", "internal/conf/syntax"},
-	"internal/conf/gendocs": {"internal/conf"},
-	"internal/errorlog":     {},
-	"internal/request":      {".", "internal/header", "internal/errorlog"},
-	"internal/vars":         {".", "internal/conf", "internal/conf/syntax", "internal/header", "internal/request", "internal/errorlog"},
-	"internal/logformat":    {"internal/vars", "internal/request"},
-	"internal/edge":         {"internal/request"},
-	"internal/edge/h1":      {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/proxyproto", "internal/errorlog"},
-	"internal/phase":        {".", "internal/conf", "internal/vars", "internal/request", "internal/errorlog"},
-	"internal/pipeline":     {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/vars"},
-	"internal/daemon":       {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/pipeline", "internal/phase", "internal/request"},
-	"internal/gatewaytest":  {},
-	"cmd/limitgate":         {".", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog"},
-	"examples":              {},
-	"conformance":           {"internal/gatewaytest"},
-	"internal/arch":         {},
+	".":                         {},
+	"memzone":                   {".", "internal/pair"},
+	"zonetest":                  {"."},
+	"internal/pair":             {},
+	"internal/vectors":          {},
+	"internal/header":           {},
+	"internal/h1":               {"internal/header"},
+	"internal/proxyproto":       {},
+	"internal/conf/syntax":      {},
+	"internal/conf":             {".", "internal/conf/syntax"},
+	"internal/conf/gendocs":     {"internal/conf"},
+	"internal/errorlog":         {},
+	"internal/errorlog/logconf": {"internal/conf", "internal/errorlog"},
+	"internal/logfile":          {},
+	"internal/runconf":          {"."},
+	"internal/request":          {".", "internal/header", "internal/errorlog"},
+	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
+	"internal/trust":            {"internal/header", "internal/request"},
+	"internal/logformat":        {"internal/vars", "internal/request"},
+	"internal/edge":             {"internal/request"},
+	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/proxyproto", "internal/errorlog"},
+	"internal/phase":            {".", "internal/conf", "internal/vars", "internal/request", "internal/errorlog"},
+	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/vars"},
+	"internal/daemon":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/vars"},
+	"internal/gatewaytest":      {},
+	"cmd/limitgate":             {".", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/runconf"},
+	"examples":                  {},
+	"conformance":               {"internal/gatewaytest"},
+	"internal/arch":             {},
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/request", "internal/vars"}
+var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/request", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
@@ -86,7 +90,7 @@ var outsiders = map[string][]string{
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/daemon":     {"golang.org/x/sys"},
 	"internal/proxyproto": {"github.com/pires/go-proxyproto"},
-	"cmd/limitgate":       {"github.com/spf13/cobra"},
+	"cmd/limitgate":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},
 }
 
 func TestModulesOfOthersStayWhereTheyBelong(t *testing.T) {

@@ -32,6 +32,11 @@ func ParseEndpoint(text string, defaultPort int) (Endpoint, string) {
 	return e, fault
 }
 
+// ParseURL reads an address to connect to and the path that may follow it, as in a proxy_pass behind http://.
+func ParseURL(text string, defaultPort int) (e Endpoint, uri, fault string) {
+	return parseEndpoint(text, endpointRules{port: defaultPort, uri: true})
+}
+
 // parseEndpoint reads an address and what follows it; fault is nginx's word for what is wrong, or empty.
 func parseEndpoint(text string, rules endpointRules) (e Endpoint, uri, fault string) {
 	e.Text = text

@@ -82,8 +82,13 @@ func (l *Log) Write(level Level, serial uint64, msg string) {
 	b = append(b, msg...)
 	b = append(b, '\n')
 	for _, s := range l.sinks {
-		if level <= s.Level {
-			_, _ = s.Writer.Write(b) // a log that can't be written has nowhere to say so
+		if level > s.Level {
+			continue
 		}
+		if w, ok := s.Writer.(levelWriter); ok {
+			w.WriteLevel(level, b)
+			continue
+		}
+		_, _ = s.Writer.Write(b) // a log that can't be written has nowhere to say so
 	}
 }

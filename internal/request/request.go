@@ -3,6 +3,8 @@
 package request
 
 import (
+	"context"
+	"errors"
 	"net/netip"
 
 	"github.com/limitgate/limitgate"
@@ -45,6 +47,10 @@ type Request struct {
 	Settings  *Settings
 	Shaper    Shaper
 	Internal  bool     // inside an internal redirect
+	Rewritten bool     // URI is no longer what Target says: a redirect inside replaced it
+	Resolved  bool     // the realip phase found ClientAddr in what proxies said: it looks once a request
+	Pipelined bool     // it arrived together with the request before it ($pipe); set by the edge
+	Complete  bool     // the whole answer went out ($request_completion); set by the program
 	Redirects int      // internal redirects so far
 	Captures  [][]byte // of the last regular expression that matched: $0 first
 
@@ -54,14 +60,23 @@ type Request struct {
 	ReqStatus  LimitStatus // $limit_req_status
 	ConnStatus LimitStatus // $limit_conn_status
 	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
-	Limited    bool        // limits were asked: once a request
 
-	Attempts []Attempt // at an upstream, in order
-	Upstream []Header  // header fields of the last upstream answer ($upstream_http_*), in the upstream phase's memory
+	// Places are what limit_conn holds for this request: the limit phase takes them, the program calls Release.
+	Places []limitgate.Place
+
+	// ErrStatus is the status of the answer whatever answers, after an error that has a page of its own; 0: none.
+	ErrStatus int
+
+	ProxyHost []byte    // where proxy_pass points, for $proxy_host and $proxy_port; nil outside a proxied location
+	ProxyPort []byte    // both in configuration or request memory
+	Attempts  []Attempt // at an upstream, in order
+	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in request memory
 
 	Response Response
 
 	arena []byte
+	side  []byte // what Keep fills while the arena is lent out by Scratch
+	lent  bool
 }
 
 // Header is one header field as it came.
@@ -115,10 +130,22 @@ type RateSetting struct {
 func (r *Request) Reset() {
 	*r = Request{
 		Conn: r.Conn, Stream: r.Stream,
-		Headers: r.Headers[:0], Captures: r.Captures[:0], Slots: r.Slots[:0], Attempts: r.Attempts[:0],
+		Headers: r.Headers[:0], Captures: r.Captures[:0], Slots: r.Slots[:0], Attempts: r.Attempts[:0], Upstream: r.Upstream[:0],
+		Places:   r.Places[:0],
 		Response: Response{Length: -1, Headers: r.Response.Headers[:0]},
 		arena:    r.arena[:0],
+		side:     r.side[:0],
 	}
+}
+
+// Release gives back the places of limit_conn that the request holds, once.
+func (r *Request) Release() error {
+	var err error
+	for i := range r.Places {
+		err = errors.Join(err, r.Places[i].Release(context.Background()))
+	}
+	r.Places = r.Places[:0]
+	return err
 }
 
 // Get returns the first header field of a known name.
@@ -136,26 +163,32 @@ const arenaChunk = 1024
 
 // Keep copies p into memory that lives as long as the request.
 func (r *Request) Keep(p []byte) []byte {
-	if cap(r.arena)-len(r.arena) < len(p) {
-		// What the old chunk holds stays valid: slices of it keep it alive.
-		r.arena = make([]byte, 0, max(arenaChunk, 2*cap(r.arena), len(p)))
+	a := &r.arena
+	if r.lent {
+		a = &r.side
 	}
-	n := len(r.arena)
-	r.arena = append(r.arena, p...)
-	return r.arena[n:len(r.arena):len(r.arena)]
+	if cap(*a)-len(*a) < len(p) {
+		// What the old chunk holds stays valid: slices of it keep it alive.
+		*a = make([]byte, 0, max(arenaChunk, 2*cap(*a), len(p)))
+	}
+	n := len(*a)
+	*a = append(*a, p...)
+	return (*a)[n:len(*a):len(*a)]
 }
 
-// Scratch returns empty request memory to append to; Claim then makes what was appended the request's own. Nothing may
-// call Keep, Scratch or Claim in between.
+// Scratch returns empty request memory to append to; Claim then makes what was appended the request's own. Only one
+// Scratch is out at a time; Keep may be called in between, so a template may be appended to it.
 func (r *Request) Scratch() []byte {
 	if cap(r.arena)-len(r.arena) < arenaChunk/4 {
 		r.arena = make([]byte, 0, max(arenaChunk, 2*cap(r.arena)))
 	}
+	r.lent = true
 	return r.arena[len(r.arena):]
 }
 
 // Claim keeps what was appended to Scratch's slice and returns it.
 func (r *Request) Claim(p []byte) []byte {
+	r.lent = false
 	if n := len(r.arena); len(p) <= cap(r.arena)-n && cap(p) == cap(r.arena)-n {
 		r.arena = r.arena[:n+len(p)]
 	}

@@ -36,8 +36,12 @@ func (r *Request) Leave(status int) {
 	r.Response.Silent, r.Response.Close = true, true
 }
 
-// SendHead lets the location have its last word on the head and sends it. No body follows a HEAD request, a 204 or a 304.
+// SendHead lets the location have its last word on the head and sends it, with the status of the error where this is the
+// page of one. No body follows a HEAD request, a 204 or a 304.
 func (r *Request) SendHead() error {
+	if r.ErrStatus != 0 {
+		r.Response.Status, r.Response.Reason = r.ErrStatus, nil
+	}
 	if r.Shaper != nil {
 		r.Shaper.ShapeHead(r)
 	}
@@ -53,13 +57,13 @@ func (r *Request) SendBody(p []byte) error {
 	return r.Stream.SendBody(p)
 }
 
-// Answer sends a whole response with a body that is already here.
+// Answer sends a whole response with a body that is already here, the body only where one may follow.
 func (r *Request) Answer(status int, contentType, body []byte) error {
 	r.Response.Status, r.Response.ContentType, r.Response.Length = status, contentType, int64(len(body))
 	if err := r.SendHead(); err != nil {
 		return err
 	}
-	if len(body) == 0 {
+	if len(body) == 0 || !r.BodyAllowed() {
 		return nil
 	}
 	return r.SendBody(body)

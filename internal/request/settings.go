@@ -11,7 +11,9 @@ import (
 type Settings struct {
 	ErrorLog          *errorlog.Log
 	ServerName        string // first server_name, for $server_name and the log
+	Root              RootDir
 	DefaultType       []byte
+	Types             map[string][]byte // by extension in lower case: the types blocks
 	Tokens            Tokens
 	SendTimeout       time.Duration
 	BodyTimeout       time.Duration // client_body_timeout
@@ -22,6 +24,14 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
+}
+
+// RootDir is the directory of root or alias in a scope.
+type RootDir struct {
+	// Append appends the directory for a request, absolute; nil where the program has no directories.
+	Append func(r *Request, dst []byte) []byte
+	// Alias is how much of the URI's front an alias stands for; 0 with root.
+	Alias int
 }
 
 // HeadSettings are what an edge must know before a request's server is: the directives of a listener's default server.
@@ -98,4 +108,5 @@ const (
 	SlotEmpty SlotState = iota
 	SlotFound
 	SlotNotFound
+	SlotBusy // being evaluated: whoever meets it has found a cycle
 )

@@ -1,13 +1,21 @@
 package request
 
-import "time"
+import (
+	"time"
+
+	"github.com/limitgate/limitgate/internal/errorlog"
+)
 
 // Stream is the engine's half of a request: the body still to come, the answer on its way, and the client's presence. An
-// edge implements it; the goroutine that serves the request calls it, except Canceler, which any goroutine may be in.
+// edge implements it; the goroutine that serves the request calls it, except Canceler, which any goroutine may be in, and
+// ReadBody, which one other goroutine may be in while this one sends the answer (a streamed body).
 type Stream interface {
 	// ReadBody returns the next piece of the request body, valid until the next call, and io.EOF after the last. The
 	// first call answers Expect: 100-continue. A body that breaks the protocol is a *BodyError.
 	ReadBody() ([]byte, error)
+	// AbortBody ends the reading of the body for good: a ReadBody that another goroutine is in, and every later one,
+	// returns an error soon. What is left of the body is the edge's to drain or to close over (r.Response.Linger).
+	AbortBody()
 	// BodyDone reports whether ReadBody has nothing more to give; with BodyHere it tells whether the whole body came
 	// together with the head.
 	BodyDone() bool
@@ -29,7 +37,8 @@ type Stream interface {
 	BodyBytesSent() int64
 
 	// Await names whom to call if the client leaves, until it is called again with nil. It reports false when the client
-	// has left already; then c is not called. At most once for each Await, from another goroutine, c.Cancel is called.
+	// has left already; then c is not called. At most once for each Await, from another goroutine, c.Cancel is called;
+	// once Await(nil) has returned, it is not running any more either. Cancel must not call the stream.
 	Await(c Canceler) bool
 	// Sleep waits for d and reports false as soon as the client leaves.
 	Sleep(d time.Duration) bool
@@ -52,8 +61,9 @@ type Tunneled interface {
 
 // BodyError is a request body that breaks the protocol or a limit.
 type BodyError struct {
-	Status int    // to answer with: 400, 408, 413
-	Log    string // nginx's words
+	Status int            // to answer with: 400, 408, 413
+	Level  errorlog.Level // at which nginx logs it
+	Log    string         // nginx's words; "" logs nothing
 }
 
 // Error returns what the log says.

@@ -1,0 +1,73 @@
+package daemon
+
+import (
+	"runtime"
+
+	"github.com/limitgate/limitgate/internal/conf"
+)
+
+// settings are the directives that concern the process as a whole.
+type settings struct {
+	pid     string // path of the pid file; "" for none
+	detach  bool
+	workers int // threads that run Go code
+	conns   int // connections at the same time, over all workers
+	user    *identity
+}
+
+// defaultConns is what nginx takes where worker_connections is missing.
+const defaultConns = 512
+
+// readSettings reads the main scope. Paths are resolved with o.
+func readSettings(o *Options, main *conf.Scope, errs *conf.Errors) settings {
+	s := settings{workers: 1, conns: defaultConns, pid: o.pid("")}
+	if d, found := main.Get("pid"); found {
+		s.pid = o.pid(d.Arg(0))
+	}
+	if d, found := main.Get("daemon"); found {
+		s.detach, _ = d.Flag(errs)
+	}
+	if d, found := main.Get("worker_processes"); found {
+		if d.Arg(0) == "auto" {
+			s.workers = runtime.NumCPU()
+		} else if n, good := d.Int(errs, 0); good {
+			s.workers = max(1, int(n))
+		}
+	}
+	for _, scope := range main.Children {
+		if d, found := scope.Get("worker_connections"); found && scope.Kind == conf.Events {
+			if n, good := d.Int(errs, 0); good {
+				s.conns = int(n)
+			}
+		}
+	}
+	// nginx bounds each worker; one process does what all of them may.
+	s.conns *= s.workers
+	s.user = readUser(main, errs)
+	return s
+}
+
+// readUser reads who serves requests: nobody in particular as in nginx, where root starts the process and says nothing.
+func readUser(main *conf.Scope, errs *conf.Errors) *identity {
+	d, found := main.Get("user")
+	if !privileged() {
+		if found {
+			errs.Note(d.Pos, `the "user" directive makes sense only if the master process runs with super-user privileges, ignored`, "")
+		}
+		return nil
+	}
+	name, group := "nobody", ""
+	if found {
+		name, group = d.Arg(0), d.Arg(1)
+	}
+	id, err := lookupUser(name, group)
+	switch {
+	case err == nil:
+		return &id
+	case found:
+		errs.Add(d.Pos, err.Error(), "the account must exist on this machine")
+	default:
+		errs.Late(conf.AtStart, conf.Pos{}, err.Error(), "name an account with user")
+	}
+	return nil
+}

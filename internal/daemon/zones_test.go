@@ -1,0 +1,110 @@
+package daemon
+
+import (
+	"context"
+	"testing"
+
+	"github.com/limitgate/limitgate"
+)
+
+// oneAMinute binds a limit of one a minute and a burst to a zone of a generation.
+func oneAMinute(t *testing.T, u *zoneUse, name, key string, bytes int, burst int64) *limitgate.Limiter {
+	t.Helper()
+	z, err := u.Zone(name, key, bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := limitgate.NewLimiter(z, limitgate.Req{Rate: limitgate.PerMinute(1), Burst: burst})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func outcome(t *testing.T, l *limitgate.Limiter, now limitgate.Time, key string) limitgate.Outcome {
+	t.Helper()
+	d, err := l.TakeAt(context.Background(), now, key, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Outcome
+}
+
+func TestDebtSurvivesAReloadThatChangesRateAndSize(t *testing.T) {
+	now := limitgate.Time(1e18)
+	zs := newZones(func() limitgate.Time { return now })
+	first := zs.use()
+	l := oneAMinute(t, first, "one", "$remote_addr", 64<<10, 0)
+	if err := first.commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got := outcome(t, l, now, "a"); got != limitgate.Passed {
+		t.Fatalf("first request %v, want passed", got)
+	}
+	second := zs.use()
+	l = oneAMinute(t, second, "one", "$remote_addr", 128<<10, 0)
+	if err := second.commit(); err != nil {
+		t.Fatal(err)
+	}
+	first.close()
+	if got := outcome(t, l, now+1, "a"); got != limitgate.Rejected {
+		t.Errorf("after the reload %v, want rejected: the debt is kept", got)
+	}
+	if got := second.held["one"].mem.Bytes(); got != 128<<10 {
+		t.Errorf("zone has %d bytes, want %d", got, 128<<10)
+	}
+}
+
+func TestZoneUnderAnotherKeyIsRefusedWhileItRuns(t *testing.T) {
+	zs := newZones(limitgate.Now)
+	first := zs.use()
+	oneAMinute(t, first, "one", "$a", 64<<10, 0)
+	if err := first.commit(); err != nil {
+		t.Fatal(err)
+	}
+	second := zs.use()
+	_, err := second.Zone("one", "$b", 64<<10)
+	if want := `limit_req "one" uses the "$b" key while previously it used the "$a" key`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	second.close()
+
+	without := zs.use()
+	if err := without.commit(); err != nil {
+		t.Fatal(err)
+	}
+	// first still drains; a new configuration may use the name for something else now.
+	third := zs.use()
+	z, err := third.Zone("one", "$b", 64<<10)
+	if err != nil || z == limitgate.Zone(first.held["one"].mem) {
+		t.Errorf("a name given up by the running configuration: %v, %v, want a zone of its own", z, err)
+	}
+	first.close()
+	if zs.byName["one"] != third.held["one"] {
+		t.Error("closing the old generation took the new zone away")
+	}
+	third.close()
+	without.close()
+	if len(zs.byName) != 0 {
+		t.Errorf("%d zones left after all generations ended", len(zs.byName))
+	}
+}
+
+func TestAFailedReloadLeavesNothingBehind(t *testing.T) {
+	zs := newZones(limitgate.Now)
+	first := zs.use()
+	oneAMinute(t, first, "one", "$a", 64<<10, 0)
+	if err := first.commit(); err != nil {
+		t.Fatal(err)
+	}
+	failed := zs.use()
+	oneAMinute(t, failed, "one", "$a", 1<<20, 5)
+	oneAMinute(t, failed, "two", "$a", 1<<20, 5)
+	failed.close()
+	if got := first.held["one"].mem.Bytes(); got != 64<<10 {
+		t.Errorf("zone has %d bytes, want what it had", got)
+	}
+	if zs.byName["two"] != nil || zs.byName["one"] == nil {
+		t.Errorf("zones by name %v, want one alone", zs.byName)
+	}
+}

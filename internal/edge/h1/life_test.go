@@ -1,0 +1,180 @@
+package h1
+
+import (
+	"context"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+func TestShutdown(t *testing.T) {
+	bothWays(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		_, srv, addr := open(t, wrap, nil)
+		idle, active, fresh := dial(t, addr), dial(t, addr), dial(t, addr)
+		idle.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
+		idle.response()
+		active.send("GET /sleep?300ms HTTP/1.1\r\nHost: h\r\n\r\n")
+		eventually(t, time.Second, "three connections", func() bool { st := srv.Stats(); return st.Active == 3 && st.Writing == 1 })
+		began := time.Now()
+		done := make(chan error, 1)
+		go func() { done <- srv.Shutdown(t.Context()) }()
+		idle.eof()
+		if d := time.Since(began); d > 100*time.Millisecond {
+			t.Errorf("idle connection closed after %v, want at once", d)
+		}
+		time.Sleep(50 * time.Millisecond)
+		fresh.send("GET /late HTTP/1.1\r\nHost: h\r\n\r\n") // came before the end, and is served
+		for _, c := range []*client{fresh, active} {
+			if head, _ := c.response(); !strings.Contains(head, "Connection: close\r\n") {
+				t.Errorf("while draining: %s", head)
+			}
+			c.eof()
+		}
+		if err := <-done; err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+	})
+}
+
+func TestShutdownGivesUp(t *testing.T) {
+	_, srv, addr := open(t, nil, nil)
+	c := dial(t, addr)
+	c.send("GET /sleep?10s HTTP/1.1\r\nHost: h\r\n\r\n")
+	eventually(t, time.Second, "a request", func() bool { return srv.Stats().Writing == 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != context.DeadlineExceeded {
+		t.Errorf("Shutdown: got %v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
+// Close ends whatever a connection is doing; the cleanup of open closes and counts.
+func TestCloseCutsOff(t *testing.T) {
+	bothWays(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		_, srv, addr := open(t, wrap, func(s *site) {
+			s.serve = func(r *request.Request) {
+				if string(r.URI) == "/endless" {
+					r.Response.Status = 200
+					_ = r.SendHead()
+					for r.SendBody(make([]byte, 10000)) == nil {
+					}
+					return
+				}
+				demo(r)
+			}
+		})
+		for _, send := range []string{"", "GET /sl", "GET /sleep?10s HTTP/1.1\r\nHost: h\r\n\r\n", "GET /endless HTTP/1.1\r\nHost: h\r\n\r\n",
+			"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\n\r\n"} {
+			dial(t, addr).send(send)
+		}
+		eventually(t, time.Second, "all states", func() bool { st := srv.Stats(); return st.Active == 6 && st.Writing == 3 })
+		began := time.Now()
+		if err := srv.Close(); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(began); d > 200*time.Millisecond {
+			t.Errorf("Close took %v", d)
+		}
+		srv.watch, _ = openWatcher() // the cleanup closes again
+	})
+}
+
+func TestLimit(t *testing.T) {
+	s := newSite(demo)
+	srv, addr := startWith(t, Config{Source: s, MaxConns: 2}, nil)
+	const get = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
+	var cs []*client
+	for range 3 {
+		c := dial(t, addr)
+		c.send(get)
+		cs = append(cs, c)
+	}
+	cs[0].response()
+	cs[1].response()
+	time.Sleep(20 * time.Millisecond)
+	if st := srv.Stats(); st.Active != 2 {
+		t.Errorf("at the limit: %+v, want 2 active", st)
+	}
+	_ = cs[0].Close()
+	cs[2].response()
+	late := dial(t, addr)
+	late.send(get)
+	srv.SetLimit(3)
+	late.response()
+}
+
+// pipeEnd is a peer for a tunnel.
+type pipeEnd struct{ *net.TCPConn }
+
+func TestTunnel(t *testing.T) {
+	bothWays(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		back, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = back.Close() })
+		go func() { // ends with back; echoes in upper case until the end, then says bye
+			for {
+				c, err := back.Accept()
+				if err != nil {
+					return
+				}
+				buf := make([]byte, 100)
+				for {
+					n, err := c.Read(buf)
+					_, _ = io.WriteString(c, strings.ToUpper(string(buf[:n])))
+					if err != nil {
+						break
+					}
+				}
+				_, _ = io.WriteString(c, "bye")
+				_ = c.Close()
+			}
+		}()
+		ended := make(chan error, 1)
+		_, srv, addr := open(t, wrap, func(s *site) {
+			s.serve = func(r *request.Request) {
+				up, err := net.Dial("tcp", back.Addr().String())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Response.Status = 101
+				r.AddHeader([]byte("Upgrade"), []byte("echo"))
+				_ = r.SendHead()
+				ended <- r.Stream.Tunnel(pipeEnd{up.(*net.TCPConn)})
+			}
+		})
+		const upgrade = "GET / HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n"
+		c := dial(t, addr)
+		c.send(upgrade + "first")
+		wantHead(t, c.head(), "HTTP/1.1 101 Switching Protocols"[:len("HTTP/1.1 101 ")], "Server: limitgate/1.0", "Date: D", "Connection: upgrade", "Upgrade: echo")
+		if got := c.take(5); got != "FIRST" {
+			t.Errorf("got %q", got)
+		}
+		c.send("second")
+		if got := c.take(6); got != "SECOND" {
+			t.Errorf("got %q", got)
+		}
+		_ = c.Conn.(*net.TCPConn).CloseWrite()
+		if got := c.take(3); got != "bye" {
+			t.Errorf("got %q", got)
+		}
+		c.eof()
+		if err := <-ended; err != nil {
+			t.Errorf("Tunnel: %v", err)
+		}
+
+		c = dial(t, addr) // a client that breaks off ends the other side
+		c.send(upgrade)
+		c.head()
+		_ = c.Conn.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
+		<-ended
+		eventually(t, time.Second, "the end", func() bool { return srv.Stats().Active == 0 })
+	})
+}

@@ -1,0 +1,127 @@
+package h1
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/errorlog"
+)
+
+// outputSize is what a response buffers; direct is how large a piece must be to be sent from where it is rather than copied
+// behind what is buffered; chunkOverhead is more than the framing of a chunk takes.
+const (
+	outputSize    = 16 << 10
+	direct        = 8 << 10
+	chunkOverhead = 20
+)
+
+// errSendTimeout is returned for a client that takes nothing for send_timeout.
+var errSendTimeout = errors.New("sending to client: timed out")
+
+func nanos(d time.Duration) limitgate.Time { return limitgate.Time(d) }
+
+// sendError remembers that the client can't be written to any more, and logs it as nginx does.
+func (x *exchange) sendError(err error) error {
+	if err == nil || x.err != nil {
+		return x.err
+	}
+	x.err = err
+	switch {
+	case x.srv.killed.Load():
+	case isTimeout(err) || errors.Is(err, errSendTimeout):
+		x.r.Logf(errorlog.Info, "client timed out (110: Connection timed out) while sending to client")
+	default:
+		if x.r.Logs(errorlog.Info) {
+			x.r.Logf(errorlog.Info, "send() failed (%s) while sending to client", errnoText(err))
+		}
+	}
+	return err
+}
+
+// writeAll sends three pieces as one where the platform can.
+func (c *conn) writeAll(a, p []byte, tail string) error {
+	if c.raw.ready {
+		n, err := c.raw.writev(a, p, tail)
+		c.sent += int64(n)
+		if err != nil {
+			return err
+		}
+		if n < len(a) {
+			if err := c.write(a[n:]); err != nil {
+				return err
+			}
+			n = len(a)
+		}
+		n -= len(a)
+		if n < len(p) {
+			if err := c.write(p[n:]); err != nil {
+				return err
+			}
+			n = len(p)
+		}
+		n -= len(p)
+		if n < len(tail) {
+			return c.write([]byte(tail[n:]))
+		}
+		return nil
+	}
+	var v net.Buffers = make(net.Buffers, 0, 3)
+	for _, b := range [...][]byte{a, p, []byte(tail)} {
+		if len(b) > 0 {
+			v = append(v, b)
+		}
+	}
+	for len(v) > 0 {
+		c.armWrite()
+		n, err := v.WriteTo(c.nc)
+		c.sent += n
+		if err != nil && (n == 0 || !isTimeout(err) || c.srv.killed.Load()) {
+			return err
+		}
+	}
+	return nil
+}
+
+// write sends b. Where the socket takes nothing for send_timeout it gives up.
+func (c *conn) write(b []byte) error {
+	if c.raw.ready {
+		n, err := c.raw.write(b)
+		c.sent += int64(n)
+		if err != nil {
+			return err
+		}
+		if b = b[n:]; len(b) == 0 {
+			return nil
+		}
+		c.x.stale = true
+		return c.writeSlowly(b)
+	}
+	for len(b) > 0 {
+		c.armWrite()
+		n, err := c.nc.Write(b)
+		c.sent += int64(n)
+		b = b[n:]
+		// A deadline in the middle of a large piece is no silence: the client took something.
+		if err != nil && (n == 0 || !isTimeout(err) || c.srv.killed.Load()) {
+			return err
+		}
+	}
+	return nil
+}
+
+// armWrite gives the client send_timeout to take more. It may give a little more: see deadline.
+func (c *conn) armWrite() {
+	t := c.x.scope().SendTimeout
+	if t <= 0 {
+		return
+	}
+	now := c.srv.cfg.Now()
+	if c.wdl.due(now+nanos(t), t) {
+		_ = c.nc.SetWriteDeadline(time.Now().Add(time.Duration(c.wdl.at - now))) // a dead socket shows at the write
+	}
+	if c.srv.killed.Load() {
+		_ = c.nc.SetWriteDeadline(longAgo())
+	}
+}

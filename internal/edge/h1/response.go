@@ -1,0 +1,228 @@
+package h1
+
+import (
+	"errors"
+
+	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/header"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// framing is how the end of a response's body is told.
+type framing uint8
+
+const (
+	noBody framing = iota
+	byLength
+	byChunks
+	byClose
+)
+
+// answer is the state of the response on its way out.
+type answer struct {
+	frame    framing
+	keep     bool  // the connection may carry another request
+	done     bool  // Finish was called and all is sent
+	parts    bool  // body was sent before
+	left     int64 // of a body framed by its length
+	headSize int64 // bytes of the head, 100 Continue before it not counted
+	own      *[outputSize]byte
+	out      []byte // not sent yet, in own unless a head was larger
+}
+
+func (a *answer) reset() { *a = answer{} }
+
+// release returns the output buffer.
+func (a *answer) release(s *Server) {
+	if a.own != nil {
+		s.outputs.Put(a.own)
+		a.own, a.out = nil, nil
+	}
+}
+
+var errSent = errors.New("sending a response head: one was sent before")
+
+// SendHead implements request.Stream. The order of the lines is nginx's (ngx_http_header_filter).
+func (x *exchange) SendHead(r *request.Request) error {
+	resp, a := &r.Response, &x.answer
+	if resp.Sent {
+		return errSent
+	}
+	resp.Sent = true
+	x.stale = x.stale || x.awaited
+	now := x.clock()
+	s := x.scope()
+	x.decide(r, s)
+	if x.mute || x.err != nil {
+		return x.err
+	}
+	if a.own == nil {
+		a.own = x.srv.outputs.Get().(*[outputSize]byte)
+		a.out = a.own[:0]
+	}
+	if r.Major == 0 && r.Minor == 9 {
+		return nil // HTTP/0.9 has no heads
+	}
+	from := len(a.out)
+	out := a.out
+	if resp.Reason != nil {
+		out = append(out, "HTTP/1.1 "...)
+		out = append(out, byte('0'+resp.Status/100%10), byte('0'+resp.Status/10%10), byte('0'+resp.Status%10), ' ')
+		out = append(append(out, resp.Reason...), "\r\n"...)
+	} else {
+		out = h1.AppendStatusLine(out, resp.Status)
+	}
+	server, date := true, true
+	for i := range resp.Headers {
+		switch resp.Headers[i].ID {
+		case header.Server:
+			server = false
+		case header.Date:
+			date = false
+		}
+	}
+	if server {
+		out = append(out, x.srv.names[s.Tokens]...)
+	}
+	if date {
+		out = append(out, x.srv.dateAt(now)...)
+	}
+	if resp.Status != 204 {
+		if resp.ContentType != nil {
+			out = append(out, "Content-Type: "...)
+			out = append(append(out, resp.ContentType...), "\r\n"...)
+		}
+		if resp.Length >= 0 && resp.Status != 101 {
+			out = h1.AppendInt(out, "Content-Length", resp.Length)
+		}
+	}
+	if resp.Location != nil {
+		out = append(out, "Location: "...)
+		out = append(append(out, resp.Location...), "\r\n"...)
+	}
+	if a.frame == byChunks {
+		out = append(out, "Transfer-Encoding: chunked\r\n"...)
+	}
+	switch {
+	case resp.Status == 101:
+		out = append(out, "Connection: upgrade\r\n"...)
+	case a.keep:
+		out = append(out, "Connection: keep-alive\r\n"...)
+	default:
+		out = append(out, "Connection: close\r\n"...)
+	}
+	for i := range resp.Headers {
+		f := &resp.Headers[i]
+		out = append(append(out, f.Name...), ": "...)
+		out = append(append(out, f.Value...), "\r\n"...)
+	}
+	a.out = append(out, "\r\n"...)
+	a.headSize = int64(len(a.out) - from)
+	return nil
+}
+
+// decide settles how the body is framed and whether the connection lives on.
+func (x *exchange) decide(r *request.Request, s *request.Settings) {
+	resp, a := &r.Response, &x.answer
+	if !x.body.asked {
+		x.body.skipHere()
+	}
+	a.keep = x.head.KeepAlive && r.Fault.Status == 0 && !resp.Close && s.KeepaliveTimeout > 0 &&
+		r.Conn.Requests < s.KeepaliveRequests && x.now-r.Conn.Start <= nanos(s.KeepaliveTime) &&
+		!x.body.broken() && !x.c.draining()
+	switch {
+	case resp.Status == 101:
+		a.frame, a.keep = byClose, false
+	case !r.BodyAllowed():
+		a.frame = noBody
+	case resp.Length >= 0:
+		a.frame, a.left = byLength, resp.Length
+	case r.Major == 1 && r.Minor >= 1:
+		a.frame = byChunks
+	default:
+		a.frame, a.keep = byClose, false
+	}
+}
+
+// SendBody implements request.Stream.
+func (x *exchange) SendBody(p []byte) error {
+	a := &x.answer
+	if x.err != nil || len(p) == 0 || a.frame == noBody || x.mute || a.own == nil {
+		return x.err
+	}
+	x.stale = x.stale || a.parts
+	a.parts = true
+	switch a.frame {
+	case byLength:
+		if int64(len(p)) > a.left { // more would be taken for the next response
+			p, a.keep = p[:a.left], false
+		}
+		a.left -= int64(len(p))
+		return x.put(p, "")
+	case byChunks:
+		if len(a.out)+len(p)+chunkOverhead > outputSize && len(p) < direct {
+			if err := x.Flush(); err != nil {
+				return err
+			}
+		}
+		a.out = h1.AppendChunkHead(a.out, len(p))
+		return x.put(p, "\r\n")
+	}
+	return x.put(p, "")
+}
+
+// put adds a piece and what follows it to the output: into the buffer where it fits, and else sent together with the
+// buffer, large pieces without a copy.
+func (x *exchange) put(p []byte, tail string) error {
+	a := &x.answer
+	if len(a.out)+len(p)+len(tail) <= outputSize {
+		a.out = append(append(a.out, p...), tail...)
+		return nil
+	}
+	x.stale = true
+	if len(p) < direct {
+		if err := x.Flush(); err != nil {
+			return err
+		}
+		a.out = append(append(a.out, p...), tail...)
+		return nil
+	}
+	err := x.c.writeAll(a.out, p, tail)
+	a.out = a.own[:0]
+	return x.sendError(err)
+}
+
+// Flush implements request.Stream.
+func (x *exchange) Flush() error {
+	a := &x.answer
+	if x.err != nil || len(a.out) == 0 {
+		return x.err
+	}
+	err := x.c.write(a.out)
+	a.out = a.own[:0]
+	return x.sendError(err)
+}
+
+// Finish implements request.Stream.
+func (x *exchange) Finish() error {
+	a := &x.answer
+	switch a.frame {
+	case byChunks:
+		if !x.mute && a.own != nil {
+			a.out = append(a.out, "0\r\n\r\n"...)
+		}
+	case byLength:
+		a.keep = a.keep && a.left == 0
+	}
+	if err := x.Flush(); err != nil {
+		return err
+	}
+	a.done = true
+	return nil
+}
+
+// BytesSent implements request.Stream.
+func (x *exchange) BytesSent() int64 { return x.c.sent - x.sentAt }
+
+// BodyBytesSent implements request.Stream. As in nginx the framing of chunks counts.
+func (x *exchange) BodyBytesSent() int64 { return max(0, x.BytesSent()-x.answer.headSize) }

@@ -1,0 +1,180 @@
+// Package logfile holds the append-only files that logs are written to: one open file for each path in a process, shared
+// by every log and every generation of the program that names it, and opened anew on request. It knows nothing of what is
+// written.
+package logfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// Files are the open files of a process. Safe for many goroutines; the zero value is not ready, see New.
+type Files struct {
+	stdout, stderr *os.File
+
+	mu     sync.Mutex // guards byPath and every File's uses
+	byPath map[string]*File
+}
+
+// New returns an empty set. stdout and stderr stand for /dev/stdout and /dev/stderr, which are written through the
+// process's own descriptors: where they are sockets, as under a service manager, they could not be opened by name.
+func New(stdout, stderr *os.File) *Files {
+	return &Files{stdout: stdout, stderr: stderr, byPath: map[string]*File{}}
+}
+
+// File is one path, open for appending. Each Write is one system call, so that lines of many writers don't mix.
+type File struct {
+	path string
+	std  bool // a descriptor of the process: not ours to close or reopen
+	file atomic.Pointer[os.File]
+	uses int
+}
+
+// Write appends p as a whole.
+func (f *File) Write(p []byte) (int, error) {
+	for {
+		file := f.file.Load()
+		n, err := file.Write(p)
+		// A reopen may have closed the file between Load and Write; the new one is in place by then.
+		if n == 0 && errors.Is(err, os.ErrClosed) && f.file.Load() != file {
+			continue
+		}
+		return n, err
+	}
+}
+
+// Use is what one owner, such as a generation of the program, holds open. It resolves relative paths.
+type Use struct {
+	files  *Files
+	prefix string
+	held   []*File
+}
+
+// Use returns an owner without files, which resolves relative paths below prefix.
+func (fs *Files) Use(prefix string) *Use { return &Use{files: fs, prefix: prefix} }
+
+// Append opens path, or finds it open; "stderr" is the process's standard error. The error has nginx's words. For one
+// goroutine at a time.
+func (u *Use) Append(path string) (io.Writer, error) {
+	if path == "stderr" {
+		path = "/dev/stderr"
+	}
+	if !filepath.IsAbs(path) {
+		// nginx joins the two texts as they are, and its messages show that.
+		path = u.prefix + path
+	}
+	fs := u.files
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f, err := fs.open(path)
+	if err != nil {
+		return nil, err
+	}
+	f.uses++
+	u.held = append(u.held, f)
+	return f, nil
+}
+
+func (fs *Files) open(path string) (*File, error) {
+	if f, ok := fs.byPath[path]; ok {
+		return f, nil
+	}
+	f := &File{path: path}
+	switch path {
+	case "/dev/stdout":
+		f.std = true
+		f.file.Store(fs.stdout)
+	case "/dev/stderr":
+		f.std = true
+		f.file.Store(fs.stderr)
+	default:
+		file, err := openAppend(path)
+		if err != nil {
+			return nil, err
+		}
+		f.file.Store(file)
+	}
+	fs.byPath[path] = f
+	return f, nil
+}
+
+// Close gives up what the owner holds; a file that nobody holds is closed.
+func (u *Use) Close() error {
+	fs := u.files
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	var errs []error
+	for _, f := range u.held {
+		if f.uses--; f.uses > 0 {
+			continue
+		}
+		delete(fs.byPath, f.path)
+		if !f.std {
+			errs = append(errs, f.file.Load().Close())
+		}
+	}
+	u.held = nil
+	return errors.Join(errs...)
+}
+
+// Reopen opens every path again, so that files that were moved away are let go. A path that can't be opened keeps its old
+// file. No line is lost or torn meanwhile.
+func (fs *Files) Reopen() error {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	var errs []error
+	for path, f := range fs.byPath {
+		if f.std {
+			continue
+		}
+		file, err := openAppend(path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		old := f.file.Swap(file)
+		errs = append(errs, old.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func openAppend(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, &OpenError{Call: "open()", Path: path, Err: err}
+	}
+	return file, nil
+}
+
+// OpenError is a file that could not be opened, in nginx's words.
+type OpenError struct {
+	Call string // "open()"
+	Path string
+	Err  error
+}
+
+// Error returns `open() "PATH" failed (2: No such file or directory)`.
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("%s %q failed (%s)", e.Call, e.Path, ErrnoText(e.Err))
+}
+
+// Unwrap returns what the system said.
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// ErrnoText returns what nginx prints in parentheses for an error of the system: "2: No such file or directory".
+func ErrnoText(err error) string {
+	var no syscall.Errno
+	if !errors.As(err, &no) {
+		return err.Error()
+	}
+	// Go's texts are the C library's but for the first letter.
+	text := no.Error()
+	return fmt.Sprintf("%d: %s%s", int(no), strings.ToUpper(text[:1]), text[1:])
+}

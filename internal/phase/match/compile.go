@@ -1,0 +1,82 @@
+package match
+
+import (
+	"strings"
+
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/vars"
+)
+
+// Compile builds the search over the locations of a server. index gives the place of a scope in the program.
+func Compile(env *phase.Env, server *conf.Scope, index map[*conf.Scope]int) *Locations {
+	l := &Locations{scope: index[server], named: map[string]int{}}
+	for _, s := range server.Children {
+		if s.Place != nil && s.Place.Modifier == conf.NamedTarget {
+			l.named[s.Place.Pattern] = index[s]
+		}
+	}
+	if root := compileLevel(env, server, index); root != nil {
+		l.root = *root
+	}
+	return l
+}
+
+// compileLevel returns the locations that stand directly in s, or nil if there are none.
+func compileLevel(env *phase.Env, s *conf.Scope, index map[*conf.Scope]int) *level {
+	l := &level{}
+	empty := true
+	for _, inner := range s.Children {
+		p := inner.Place
+		if p == nil || p.Modifier == conf.NamedTarget {
+			continue
+		}
+		empty = false
+		t := compileTarget(env, inner, index)
+		if p.IsRegexp() {
+			if p.Regexp == nil {
+				continue // reported when it was read
+			}
+			re, err := env.Vars.Regexp(p.Regexp)
+			if err != nil {
+				vars.Report(env.Errors, inner.Opener.Pos, err)
+				continue
+			}
+			l.regexps = append(l.regexps, expression{target: t, regexp: re})
+			continue
+		}
+		l.add(p.Pattern, p.Modifier == conf.Exact, t)
+	}
+	if empty {
+		return nil
+	}
+	l.seal()
+	return l
+}
+
+func compileTarget(env *phase.Env, s *conf.Scope, index map[*conf.Scope]int) *target {
+	t := &target{
+		scope:    index[s],
+		inner:    compileLevel(env, s, index),
+		noRegexp: s.Place.Modifier == conf.NoRegexp,
+	}
+	// Only the handlers that pass a request on set auto_redirect; for files the folder itself answers.
+	if len(s.Own("proxy_pass")) > 0 && !s.Place.IsRegexp() && strings.HasSuffix(s.Place.Pattern, "/") {
+		t.slash = appendEscaped(nil, s.Place.Pattern)
+	}
+	return t
+}
+
+// appendEscaped writes a path as it may stand in a URL (ngx_escape_uri, NGX_ESCAPE_URI).
+func appendEscaped(dst []byte, path string) []byte {
+	const hex = "0123456789ABCDEF"
+	for i := range len(path) {
+		c := path[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"#%<>?\\^`{|}", c) >= 0 {
+			dst = append(dst, '%', hex[c>>4], hex[c&15])
+			continue
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}

@@ -1,0 +1,343 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/header"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// exchange is one request at an upstream. It belongs to the goroutine that serves the request, but for what is said
+// otherwise, and is used again by another request when it is over.
+type exchange struct {
+	set *Set
+	h   *Handler
+	r   *request.Request
+
+	place place
+	uri   []byte // in out
+	out   []byte // the request's head, and what of its body is sent with it
+	body  []byte // what of the body came with the head, or all of it
+	more  bool   // there is more of the body than that: it is pumped
+
+	choice  choice
+	peer    *peer // taken from choice and not given back
+	c       *conn
+	kept    bool           // c served a request before
+	fresh   bool           // no kept connection is taken any more
+	sent    bool           // the peer may have seen a part of the request
+	begun   limitgate.Time // when this attempt began
+	waiting bool           // the stream may call Cancel
+
+	resp  h1.Response
+	in    []byte // what was read: in[start:end] is not used yet; small, or long
+	start int
+	end   int
+	small []byte
+	long  *[]byte // the set's, while it is borrowed
+
+	wait waiter // of this goroutine
+	pump pump
+
+	// What Cancel does, from another goroutine.
+	gone   atomic.Bool
+	mu     sync.Mutex // guards active and stop
+	active *conn
+	stop   context.CancelFunc // of connecting
+}
+
+// firstBuffer is what an exchange reads with, unless the head may be larger or the body is long.
+const firstBuffer = 8 << 10
+
+func newExchange(s *Set) *exchange {
+	x := &exchange{set: s, small: make([]byte, firstBuffer)}
+	x.wait = waiter{now: s.now, left: x.interrupted}
+	x.pump.init(x)
+	return x
+}
+
+// interrupted reports whether a wait of the serving goroutine must end.
+func (x *exchange) interrupted() bool { return x.gone.Load() || x.pump.broken.Load() }
+
+func (x *exchange) begin(h *Handler, r *request.Request) {
+	x.h, x.r = h, r
+	x.out, x.body, x.more = x.out[:0], x.body[:0], false
+	x.peer, x.c, x.kept, x.fresh, x.sent, x.waiting = nil, nil, false, false, false, false
+	x.start, x.end = 0, 0
+	x.gone.Store(false)
+	if len(x.small) < h.headRoom {
+		x.small = make([]byte, h.headRoom)
+	}
+	x.in = x.small
+}
+
+// release ends the exchange on every way out, also when what it called panicked.
+func (x *exchange) release() {
+	x.pump.finish()
+	x.unwait()
+	x.drop()
+	if x.peer != nil {
+		x.giveBack(false)
+	}
+	if x.long != nil {
+		x.set.bodies.Put(x.long)
+		x.long = nil
+	}
+	x.h, x.r, x.place, x.uri, x.in = nil, nil, place{}, nil, nil
+	x.set.exchanges.Put(x)
+}
+
+// Cancel ends the exchange because the client has left. It implements request.Canceler.
+func (x *exchange) Cancel() {
+	x.gone.Store(true)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.active != nil {
+		x.active.interrupt()
+	}
+	if x.stop != nil {
+		x.stop()
+	}
+}
+
+// hold says which connection Cancel interrupts from now on.
+func (x *exchange) hold(c *conn) {
+	x.mu.Lock()
+	x.active = c
+	x.mu.Unlock()
+}
+
+func (x *exchange) unwait() {
+	if x.waiting {
+		x.waiting = false
+		x.r.Stream.Await(nil)
+	}
+}
+
+// serve is the whole exchange.
+func (x *exchange) serve() phase.Next {
+	if next, ok := x.locate(); !ok {
+		return next
+	}
+	if next, ok := x.gather(); !ok {
+		return next
+	}
+	x.waiting = true
+	if !x.r.Stream.Await(x) {
+		x.gone.Store(true)
+	}
+	for {
+		if x.peer = x.choice.next(x.set.now()); x.peer == nil {
+			return x.nobody()
+		}
+		x.beginAttempt(x.peer.name)
+		f := x.try()
+		if f == nil {
+			return x.answer()
+		}
+		if next, again := x.failed(f); !again {
+			return next
+		}
+	}
+}
+
+// try sends the request to the chosen peer and reads the head of its answer.
+func (x *exchange) try() *fault {
+	for {
+		if f := x.connect(); f != nil {
+			return f
+		}
+		err := x.send()
+		if err == nil {
+			return x.readHead()
+		}
+		if !x.repeat(err) {
+			return x.sendFault(err)
+		}
+		x.drop()
+		x.fresh = true
+	}
+}
+
+// repeat reports whether the request is sent again because the kept connection it went out on was being closed.
+func (x *exchange) repeat(err error) bool {
+	return x.kept && x.end == 0 && !x.pump.on && x.repeatable() && !errors.Is(err, errTimeout) && !errors.Is(err, errLeft)
+}
+
+// repeatable reports whether the request may reach an upstream twice (NGX_HTTP_UPSTREAM_FT_NON_IDEMPOTENT).
+func (x *exchange) repeatable() bool {
+	switch string(x.r.Method) {
+	case "POST", "LOCK", "PATCH":
+		return false
+	}
+	return true
+}
+
+// careful is how long a kept connection is trusted without a look whether the peer has closed it.
+const careful = 20 * time.Millisecond
+
+// connect gets a connection to the chosen peer, a kept one where there is one.
+func (x *exchange) connect() *fault {
+	if k := x.choice.g.idle; k != nil && !x.fresh {
+		for c := k.take(x.peer); c != nil; c = k.take(x.peer) {
+			if (time.Duration(x.begun-c.since) > careful || !x.repeatable() || x.more) && c.dead() {
+				c.close()
+				continue
+			}
+			c.used++
+			x.c, x.kept = c, true
+			x.attempt().Connect = 0
+			x.hold(c)
+			return nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), x.h.connectTimeout)
+	defer cancel()
+	x.mu.Lock()
+	x.stop = cancel
+	x.mu.Unlock()
+	var c *conn
+	err := error(errLeft)
+	if !x.gone.Load() { // looked at after stop is set: Cancel says so first
+		c, err = dial(ctx, x.peer, x.begun)
+	}
+	x.mu.Lock()
+	x.stop, x.active = nil, c
+	x.mu.Unlock()
+	if err != nil {
+		return x.connectFault(ctx, err)
+	}
+	c.used = 1
+	x.c, x.kept = c, false
+	x.attempt().Connect = int64(x.set.now() - x.begun)
+	return nil
+}
+
+// send sends the request and waits for the first bytes of the answer.
+func (x *exchange) send() error {
+	if len(x.out) == 0 {
+		x.build()
+	}
+	x.start, x.end = 0, 0
+	x.sent = true
+	a := x.attempt()
+	if x.more {
+		n, err := x.c.write(&x.wait, x.out, x.h.sendTimeout)
+		if a.Sent += int64(n); err != nil {
+			return &writeError{err}
+		}
+		x.pump.start()
+		return nil
+	}
+	sent, n, err := x.c.roundTrip(&x.wait, x.set.now(), x.out, x.in, x.h.sendTimeout, x.h.readTimeout)
+	a.Sent += int64(sent)
+	a.Received += int64(n)
+	x.end = n
+	return err
+}
+
+// build writes the request's head, and what there is of the body behind it.
+func (x *exchange) build() {
+	r := x.r
+	x.out = append(x.out, r.Method...)
+	x.out = append(x.out, ' ')
+	from := len(x.out)
+	x.out = x.place.appendURI(x.out, r)
+	uri := len(x.out)
+	f := framing{length: -1}
+	switch {
+	case x.more && r.BodyLength < 0:
+		x.out = append(x.out, " HTTP/1.1\r\n"...)
+		f.chunked = true
+	case r.BodyLength < 0:
+		f.length = int64(len(x.body))
+	default:
+		if _, declared := r.Get(header.ContentLength); declared || r.BodyLength > 0 {
+			f.length = r.BodyLength
+		}
+	}
+	if !f.chunked {
+		x.out = append(x.out, " HTTP/1."...)
+		x.out = append(x.out, '0'+b2i(x.h.http11), '\r', '\n')
+	}
+	x.out = x.h.head.append(x.out, r, f)
+	x.uri = x.out[from:uri]
+	if len(x.body) == 0 {
+		return
+	}
+	if f.chunked {
+		x.out = h1.AppendChunk(x.out, x.body)
+	} else {
+		x.out = append(x.out, x.body...)
+	}
+}
+
+// b2i is 1 for true.
+func b2i(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// readHead reads the head of the answer; what comes before it (100, 103) is passed over.
+func (x *exchange) readHead() *fault {
+	x.resp.Reset()
+	a := x.attempt()
+	for {
+		if x.end > x.start {
+			done, err := x.resp.Parse(x.in[x.start:x.end], x.h.headRoom)
+			switch {
+			case err != nil:
+				return badAnswer(err.Error())
+			case !done:
+			case x.resp.HTTP09:
+				return badAnswer(h1.NoHeaderMessage)
+			case x.resp.Size() > x.h.headRoom:
+				return badAnswer("upstream sent too big header while reading response header from upstream")
+			case x.resp.Interim():
+				x.start += x.resp.Size()
+				x.resp.Reset()
+				continue
+			default:
+				a.Header = int64(x.set.now() - x.begun)
+				a.Status = x.resp.Status
+				return nil
+			}
+		}
+		if x.end == len(x.in) {
+			// Only what was passed over can fill the buffer: the head itself would be too big.
+			x.end = copy(x.in, x.in[x.start:x.end])
+			x.start = 0
+		}
+		n, err := x.c.read(&x.wait, x.in[x.end:], x.h.readTimeout)
+		if err != nil {
+			return x.readFault(err)
+		}
+		x.end += n
+		a.Received += int64(n)
+	}
+}
+
+// drop closes the connection.
+func (x *exchange) drop() {
+	if x.c != nil {
+		x.hold(nil)
+		x.c.close()
+		x.c = nil
+	}
+}
+
+// giveBack tells the group how its peer fared; it reports whether that took the peer out.
+func (x *exchange) giveBack(failed bool) bool {
+	p := x.peer
+	x.peer = nil
+	return x.choice.done(p, failed, x.set.now())
+}

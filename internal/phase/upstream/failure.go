@@ -1,0 +1,238 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// fault is why an attempt failed.
+type fault struct {
+	kind  faultKind
+	level errorlog.Level
+	log   string // in nginx's words
+	doing string // what was being done, as the log says it
+}
+
+type faultKind uint8
+
+const (
+	faultError   faultKind = iota // the connection failed
+	faultTimeout                  // it took too long
+	faultAnswer                   // the answer breaks the protocol
+	faultLeft                     // the client left
+	faultBody                     // the client's body broke
+)
+
+// What was being done, as nginx's log says it.
+const (
+	connecting = " while connecting to upstream"
+	sending    = " while sending request to upstream"
+	reading    = " while reading response header from upstream"
+	relaying   = " while reading upstream"
+)
+
+const (
+	closedEarly = "upstream prematurely closed connection"
+	timedOut    = "upstream timed out (110: Connection timed out)"
+	clientLeft  = "epoll_wait() reported that client prematurely closed connection, so upstream connection is closed too"
+)
+
+// errno returns "111: Connection refused": Go's texts begin with a small letter, the C library's with a capital.
+func errno(e syscall.Errno) string {
+	text := e.Error()
+	return strconv.Itoa(int(e)) + ": " + strings.ToUpper(text[:1]) + text[1:]
+}
+
+// connectFault says why there is no connection (ngx_event_connect_peer, ngx_http_upstream_test_connect).
+func (x *exchange) connectFault(ctx context.Context, err error) *fault {
+	f := &fault{level: errorlog.Error, doing: connecting}
+	var e syscall.Errno
+	switch {
+	case x.gone.Load():
+		f.kind = faultLeft
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || isTimeout(err):
+		f.kind, f.log = faultTimeout, timedOut
+	case errors.As(err, &e):
+		f.log = "connect() failed (" + errno(e) + ")"
+		if x.peer.unix != "" || atOnce(e) {
+			f.log = fmt.Sprintf("connect() to %s failed (%s)", x.peer.name, errno(e))
+			if !quiet(e) {
+				f.level = errorlog.Crit
+			}
+		}
+	default:
+		f.log = fmt.Sprintf("connect() to %s failed (%s)", x.peer.name, err.Error())
+	}
+	return f
+}
+
+// atOnce reports whether connect(2) itself fails with an error, before anything was sent: nginx names the address then.
+func atOnce(e syscall.Errno) bool {
+	switch e {
+	case syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EACCES, syscall.EPERM, syscall.EADDRNOTAVAIL, syscall.EINVAL, syscall.EMFILE, syscall.ENFILE:
+		return true
+	}
+	return false
+}
+
+// quiet reports whether nginx logs a connect error as "error"; others are "crit".
+func quiet(e syscall.Errno) bool {
+	switch e {
+	case syscall.ECONNREFUSED, syscall.EAGAIN, syscall.ECONNRESET, syscall.ENETDOWN, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.EHOSTUNREACH:
+		return true
+	}
+	return false
+}
+
+// sendFault says why sending, or the first read after it, failed.
+func (x *exchange) sendFault(err error) *fault {
+	var w *writeError
+	if !errors.As(err, &w) {
+		return x.readFault(err)
+	}
+	f := x.ioFault(w.err, "writev()")
+	f.doing = sending
+	return f
+}
+
+// readFault says why the head of the answer did not come.
+func (x *exchange) readFault(err error) *fault {
+	f := x.ioFault(err, "recv()")
+	switch {
+	case f.doing != "":
+	case f.kind == faultLeft && x.end == 0:
+		f.doing = sending // nginx turns to reading only when something is there
+	default:
+		f.doing = reading
+	}
+	return f
+}
+
+// ioFault says why a read or a write failed.
+func (x *exchange) ioFault(err error, call string) *fault {
+	f := &fault{level: errorlog.Error}
+	var e syscall.Errno
+	switch {
+	case x.gone.Load():
+		f.kind = faultLeft
+	case x.pump.broken.Load():
+		return x.pump.fault()
+	case errors.Is(err, errTimeout):
+		f.kind, f.log = faultTimeout, timedOut
+	case errors.Is(err, io.EOF):
+		f.log = closedEarly
+	case errors.As(err, &e):
+		f.log = call + " failed (" + errno(e) + ")"
+	default:
+		f.log = call + " failed (" + err.Error() + ")"
+	}
+	return f
+}
+
+// badAnswer is an answer that breaks the protocol; log is complete.
+func badAnswer(log string) *fault {
+	return &fault{kind: faultAnswer, level: errorlog.Error, log: log, doing: ""}
+}
+
+// failed logs a fault and decides whether another peer is asked (ngx_http_upstream_next with proxy_next_upstream "error
+// timeout"). Otherwise it makes the answer.
+func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
+	x.pump.finish()
+	x.drop()
+	x.endAttempt()
+	switch f.kind {
+	case faultLeft:
+		x.giveBack(false)
+		x.logf(errorlog.Info, "%s%s", clientLeft, f.doing)
+		x.r.Leave(499)
+		return phase.Done, false
+	case faultBody:
+		x.giveBack(false)
+		return x.bodyFault(x.pump.err), false
+	}
+	status := 502
+	if f.kind == faultTimeout {
+		status = 504
+	}
+	x.attempt().Status = status
+	disabled := false
+	if f.kind == faultTimeout {
+		disabled = x.giveBack(true)
+		x.logDisabled(disabled, f.doing)
+		x.logf(f.level, "%s%s", f.log, f.doing)
+	} else {
+		x.logf(f.level, "%s%s", f.log, f.doing)
+		disabled = x.giveBack(true)
+		x.logDisabled(disabled, f.doing)
+	}
+	if f.kind == faultAnswer || x.choice.tries == 0 || x.sent && (!x.repeatable() || x.more) {
+		x.r.Fail(status)
+		return phase.Fail, false
+	}
+	x.fresh = false
+	return 0, true
+}
+
+func (x *exchange) logDisabled(disabled bool, doing string) {
+	if doing == "" {
+		doing = reading
+	}
+	if disabled {
+		x.logf(errorlog.Warn, "upstream server temporarily disabled%s", doing)
+	}
+}
+
+// nobody answers where no peer is alive.
+func (x *exchange) nobody() phase.Next {
+	x.beginAttempt(x.choice.g.name)
+	a := x.attempt()
+	a.Status, a.Response = 502, 0
+	x.logf(errorlog.Error, "no live upstreams%s", connecting)
+	x.r.Fail(502)
+	return phase.Fail
+}
+
+// beginAttempt notes a new attempt at a peer. name is in configuration memory, or lives as long as the request.
+func (x *exchange) beginAttempt(name []byte) {
+	x.begun = x.set.now()
+	x.sent = false
+	x.r.Attempts = append(x.r.Attempts, request.Attempt{Addr: name, Connect: -1, Header: -1, Response: -1})
+}
+
+// attempt is the one in hand.
+func (x *exchange) attempt() *request.Attempt { return &x.r.Attempts[len(x.r.Attempts)-1] }
+
+// endAttempt notes how long it took.
+func (x *exchange) endAttempt() {
+	x.attempt().Response = int64(x.set.now() - x.begun)
+}
+
+// logf logs with the upstream's URL among the facts, which is made only now.
+func (x *exchange) logf(level errorlog.Level, format string, args ...any) {
+	r := x.r
+	if !r.Logs(level) {
+		return
+	}
+	if a := x.attempt(); a.URL == nil {
+		b := append([]byte(scheme), a.Addr...)
+		if x.peer != nil && x.peer.unix != "" || len(a.Addr) > 5 && string(a.Addr[:5]) == "unix:" {
+			b = append(b, ':')
+		}
+		if len(x.out) == 0 {
+			b = x.place.appendURI(b, r)
+		} else {
+			b = append(b, x.uri...)
+		}
+		a.URL = b
+	}
+	r.Logf(level, format, args...)
+}

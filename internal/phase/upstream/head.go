@@ -1,0 +1,162 @@
+package upstream
+
+import (
+	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/header"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// head is the plan of the request's head: the lines of proxy_set_header and nginx's own, in nginx's order, and which of the
+// client's fields are not passed on because of them.
+type head struct {
+	lines []line
+	known [header.Count]bool // fields that are not passed on, where they have an ID
+	names []string           // the others, in lower case
+	lens  uint64             // bit n: some of names has length n
+}
+
+// line is one line of the plan.
+type line struct {
+	kind lineKind
+	name []byte // "Name: ", or the whole line where it is fixed
+	text Text
+}
+
+type lineKind uint8
+
+const (
+	lineFixed   lineKind = iota
+	lineText             // left out where its value is empty
+	lineHost             // Host: $proxy_host
+	lineLength           // Content-Length, where the body has one
+	lineChunked          // Transfer-Encoding: chunked, where it has none
+)
+
+// setting is one proxy_set_header: text is nil where the value is fixed.
+type setting struct {
+	name  string
+	fixed string
+	text  Text
+}
+
+// planHead makes the plan of what a location sets (ngx_http_proxy_init_headers): its own lines first, then nginx's where it
+// did not name them.
+func planHead(settings []setting) *head {
+	h := &head{}
+	for _, s := range settings {
+		h.hide(s.name)
+		switch {
+		case s.text != nil:
+			h.lines = append(h.lines, line{kind: lineText, name: []byte(s.name + ": "), text: s.text})
+		case s.fixed != "":
+			h.lines = append(h.lines, line{name: []byte(s.name + ": " + s.fixed + "\r\n")})
+		}
+	}
+	for _, d := range [...]struct {
+		id   header.ID
+		line line
+	}{
+		{header.Host, line{kind: lineHost, name: []byte("Host: ")}},
+		{header.Connection, line{name: []byte("Connection: close\r\n")}},
+		{header.ContentLength, line{kind: lineLength}},
+		{header.TransferEncoding, line{kind: lineChunked}},
+	} {
+		if !h.known[d.id] {
+			h.known[d.id] = true
+			h.lines = append(h.lines, d.line)
+		}
+	}
+	for _, id := range [...]header.ID{header.TE, header.KeepAlive, header.Expect, header.Upgrade} {
+		h.known[id] = true
+	}
+	return h
+}
+
+// hide keeps a field of the client from being passed on.
+func (h *head) hide(name string) {
+	// XAccelOther is several names.
+	if id := header.Lookup([]byte(name)); id != header.Other && id != header.XAccelOther {
+		h.known[id] = true
+		return
+	}
+	low := make([]byte, len(name))
+	for i := range len(name) {
+		low[i] = name[i]
+		if c := name[i]; c >= 'A' && c <= 'Z' {
+			low[i] = c | 0x20
+		}
+	}
+	h.names = append(h.names, string(low))
+	h.lens |= 1 << (len(name) % 64)
+}
+
+// hides reports whether a field of the client is not passed on.
+func (h *head) hides(f *request.Header) bool {
+	if h.known[f.ID] {
+		return true
+	}
+	if h.lens&(1<<(len(f.Name)%64)) == 0 || f.ID != header.Other && f.ID != header.XAccelOther {
+		return false
+	}
+	for _, n := range h.names {
+		if header.EqualFold(f.Name, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// framing is how the request's body is announced.
+type framing struct {
+	length  int64 // -1: there is none to announce
+	chunked bool
+}
+
+// append appends the lines behind the request line, up to and including the empty one.
+func (h *head) append(dst []byte, r *request.Request, f framing) []byte {
+	for i := range h.lines {
+		l := &h.lines[i]
+		switch l.kind {
+		case lineFixed:
+			dst = append(dst, l.name...)
+		case lineText:
+			dst = l.appendText(dst, r)
+		case lineHost:
+			dst = append(dst, l.name...)
+			dst = append(dst, r.ProxyHost...)
+			dst = append(dst, '\r', '\n')
+		case lineLength:
+			if f.length >= 0 {
+				dst = h1.AppendInt(dst, "Content-Length", f.length)
+			}
+		case lineChunked:
+			if f.chunked {
+				dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
+			}
+		}
+	}
+	for i := range r.Headers {
+		if f := &r.Headers[i]; !h.hides(f) {
+			dst = h1.AppendHeader(dst, f.Name, f.Value)
+		}
+	}
+	return append(dst, '\r', '\n')
+}
+
+// appendText appends a line whose value has variables. A value is one line, whatever a client put into a variable: nginx
+// would send the line ends on and let the client write fields of its own.
+func (l *line) appendText(dst []byte, r *request.Request) []byte {
+	start := len(dst)
+	dst = append(dst, l.name...)
+	from := len(dst)
+	dst = l.text.Append(r, dst)
+	if len(dst) == from {
+		return dst[:start]
+	}
+	for i, c := range dst[from:] {
+		if c == '\r' || c == '\n' || c == 0 {
+			dst[from+i] = ' '
+		}
+	}
+	return append(dst, '\r', '\n')
+}

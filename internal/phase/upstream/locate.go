@@ -1,0 +1,91 @@
+package upstream
+
+import (
+	"bytes"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/phase"
+)
+
+// locate finds where the request goes.
+func (x *exchange) locate() (phase.Next, bool) {
+	t := &x.h.target
+	if t.text == nil {
+		x.place = place{group: t.group, uri: t.uri, skip: t.skip}
+		x.r.ProxyHost, x.r.ProxyPort = t.host, t.port
+		x.choice.begin(t.group)
+		return 0, true
+	}
+	r := x.r
+	x.out = t.text.Append(r, x.out) // not in use yet; evaluating may use request memory
+	url := r.Keep(x.out)
+	x.out = x.out[:0]
+	rest, ok := bytes.CutPrefix(url, []byte(scheme))
+	if !ok {
+		r.Logf(errorlog.Error, "invalid URL prefix in \"%s\"", url)
+		return x.refuse(500)
+	}
+	e, uri, fault := conf.ParseURL(string(rest), defaultPort)
+	if fault != "" {
+		r.Logf(errorlog.Error, "%s in upstream \"%s\"", fault, rest)
+		return x.refuse(500)
+	}
+	host, port := proxyNames(e, string(bytes.TrimSuffix(rest, []byte(uri))))
+	r.ProxyHost, r.ProxyPort = []byte(host), []byte(port)
+	g := x.set.find(e)
+	if g == nil {
+		r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
+		return x.refuse(502)
+	}
+	if uri != "" && uri[0] == '?' {
+		uri = "/" + uri
+	}
+	x.place = place{group: g, uri: []byte(uri), whole: uri != ""}
+	x.choice.begin(g)
+	return 0, true
+}
+
+func (x *exchange) refuse(status int) (phase.Next, bool) {
+	x.r.Fail(status)
+	return phase.Fail, false
+}
+
+// find returns the group of an address that variables made: an upstream block, or a group of its own for an address that
+// needs no look-up.
+func (s *Set) find(e conf.Endpoint) *group {
+	switch {
+	case e.Unix != "":
+		return oneOff(unixPeer(e.Unix))
+	case e.Addr.IsValid():
+		return oneOff(tcpPeer(netip.AddrPortFrom(e.Addr, uint16(e.Port))))
+	case e.NoPort:
+		return s.groups[strings.ToLower(e.Host)]
+	}
+	return nil
+}
+
+func unixPeer(path string) *peer { return &peer{unix: path, name: []byte("unix:" + path)} }
+
+// tcpPeer returns a peer with nginx's defaults.
+func tcpPeer(addr netip.AddrPort) *peer {
+	name := addr.Addr().String()
+	if addr.Addr().Is6() {
+		name = "[" + name + "]"
+	}
+	return &peer{addr: addr, name: []byte(name + ":" + strconv.Itoa(int(addr.Port())))}
+}
+
+// defaults sets what a server has without parameters, and begins its standing.
+func (p *peer) defaults() *peer {
+	p.weight, p.maxFails, p.failTimeout = 1, 1, 10
+	p.effective = p.weight
+	return p
+}
+
+func oneOff(p *peer) *group {
+	return &group{name: p.name, primary: []*peer{p.defaults()}}
+}

@@ -1,0 +1,188 @@
+package upstream
+
+import (
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// pump streams the rest of a request's body to the peer while the serving goroutine waits for the answer. Its fields
+// belong to its goroutine between start and finish, but for the atomics.
+type pump struct {
+	x    *exchange
+	on   bool      // it was started for this exchange
+	c    *conn     // where to
+	done chan bool // true: the peer has the whole body
+
+	whole  bool  // it was
+	sent   int64 // bytes written
+	err    error // of the body, or of writing
+	late   bool  // writing took too long
+	wait   waiter
+	all    atomic.Bool // nothing of the body is left to read
+	halted atomic.Bool // finish wants it to end
+	broken atomic.Bool // it ended the serving goroutine's wait, see err
+}
+
+func (p *pump) init(x *exchange) {
+	p.x = x
+	p.done = make(chan bool, 1)
+	p.wait = waiter{now: x.set.now, left: func() bool { return x.gone.Load() || p.halted.Load() }}
+}
+
+// start begins to pump to the exchange's connection.
+func (p *pump) start() {
+	p.on, p.c, p.whole, p.sent, p.err, p.late = true, p.x.c, false, 0, nil, false
+	p.all.Store(false)
+	p.halted.Store(false)
+	// Owned by the exchange: ends with the body, with a failure, or when finish ends both its reads and its writes.
+	go p.run()
+}
+
+// run pumps.
+func (p *pump) run() {
+	whole, body := p.copy()
+	// A peer that takes no more may have answered already, so a failed write alone ends nothing.
+	if !whole && (body || p.late) && !p.halted.Load() {
+		p.broken.Store(true)
+		p.c.interrupt()
+	}
+	p.done <- whole
+}
+
+// copy reports whether the peer got all, and if not, whether the fault is the body's.
+func (p *pump) copy() (whole, body bool) {
+	s, length := p.x.r.Stream, p.x.r.BodyLength
+	chunked := length < 0
+	read := int64(len(p.x.body))
+	var frame []byte
+	for chunked || read < length {
+		b, err := s.ReadBody()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			p.err = err
+			return false, true
+		}
+		if len(b) == 0 {
+			continue
+		}
+		read += int64(len(b))
+		p.all.Store(read == length)
+		if chunked {
+			frame = h1.AppendChunk(frame[:0], b)
+			b = frame
+		}
+		if !p.write(b) {
+			return false, false
+		}
+	}
+	p.all.Store(true)
+	if chunked {
+		frame = h1.AppendEnd(h1.AppendLastChunk(frame[:0]))
+		return p.write(frame), false
+	}
+	return true, false
+}
+
+func (p *pump) write(b []byte) bool {
+	n, err := p.c.write(&p.wait, b, p.x.h.sendTimeout)
+	p.sent += int64(n)
+	p.err, p.late = err, errors.Is(err, errTimeout)
+	return err == nil
+}
+
+// lastWrite is how long a peer that has answered is given to take what was read of the body.
+const lastWrite = 100 * time.Millisecond
+
+// finish waits for the end of the pump, or ends it where the body is not through. It may be called again.
+func (p *pump) finish() {
+	if !p.on {
+		return
+	}
+	p.on = false
+	select {
+	case p.whole = <-p.done:
+	default:
+		p.end()
+	}
+	p.broken.Store(false)
+	p.x.attempt().Sent += p.sent
+	p.c = nil
+}
+
+// end ends a pump that runs.
+func (p *pump) end() {
+	if p.all.Load() { // it is about to end by itself, if the peer takes the rest
+		t := time.NewTimer(lastWrite)
+		defer t.Stop()
+		select {
+		case p.whole = <-p.done:
+			return
+		case <-t.C:
+		}
+	}
+	p.halted.Store(true)
+	p.x.r.Stream.AbortBody()
+	p.c.interruptWrite()
+	p.whole = <-p.done
+}
+
+// fault says why the pump ended the exchange.
+func (p *pump) fault() *fault {
+	if p.late {
+		return &fault{kind: faultTimeout, level: errorlog.Error, log: timedOut, doing: sending}
+	}
+	return &fault{kind: faultBody}
+}
+
+// gather takes what of the body is here with the head. All of it is collected where the upstream must be told a length that
+// is not known yet.
+func (x *exchange) gather() (phase.Next, bool) {
+	r := x.r
+	if r.BodyLength == 0 {
+		return 0, true
+	}
+	s := r.Stream
+	collect := r.BodyLength < 0 && !x.h.http11
+	for !s.BodyDone() && (collect || s.BodyHere()) {
+		b, err := s.ReadBody()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return x.bodyFault(err), false
+		}
+		x.body = append(x.body, b...)
+	}
+	x.more = !s.BodyDone()
+	return 0, true
+}
+
+// bodyFault answers a request whose body broke.
+func (x *exchange) bodyFault(err error) phase.Next {
+	r := x.r
+	r.Response.Linger = true
+	var b *request.BodyError
+	if errors.As(err, &b) {
+		if b.Log != "" {
+			r.Logf(b.Level, "%s", b.Log)
+		}
+		r.Fail(b.Status)
+		return phase.Fail
+	}
+	r.Logf(errorlog.Info, "client prematurely closed connection")
+	if x.sent {
+		r.Leave(499)
+	} else {
+		r.Leave(400)
+	}
+	return phase.Done
+}

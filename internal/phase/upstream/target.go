@@ -1,0 +1,120 @@
+package upstream
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// Text is a text with variables in it, evaluated for each request.
+type Text interface {
+	// Append appends the text's value in r to dst.
+	Append(r *request.Request, dst []byte) []byte
+}
+
+// target is where proxy_pass points: fixed, or a text with variables.
+type target struct {
+	text Text // nil: fixed
+
+	// A fixed target.
+	group *group
+	host  []byte // $proxy_host
+	port  []byte // $proxy_port
+	uri   []byte // "": the request's own
+	skip  int    // of the request's path, that uri stands for: the location's length
+}
+
+// place is a target in one request.
+type place struct {
+	group      *group
+	host, port []byte
+	uri        []byte
+	skip       int
+	whole      bool // uri is the request's target as it is, nothing is put behind it
+}
+
+const (
+	scheme      = "http://"
+	defaultPort = 80
+)
+
+// proxyNames returns what $proxy_host and $proxy_port are for an address (ngx_http_proxy_set_vars). named is the address as
+// it was written.
+func proxyNames(e conf.Endpoint, named string) (host, port string) {
+	switch {
+	case e.Unix != "":
+		return "localhost", ""
+	case e.NoPort:
+		return named, strconv.Itoa(defaultPort)
+	case e.Port == defaultPort:
+		return named[:strings.LastIndexByte(named, ':')], strconv.Itoa(defaultPort)
+	}
+	return named, strconv.Itoa(e.Port)
+}
+
+// appendURI appends the target of the request line to the upstream (ngx_http_proxy_create_request).
+func (t *place) appendURI(dst []byte, r *request.Request) []byte {
+	if t.whole {
+		return appendPrintable(dst, t.uri)
+	}
+	if len(t.uri) == 0 && !r.Rewritten {
+		if len(r.Target) == 0 || r.Target[0] != '/' {
+			dst = append(dst, '/') // the target was http://host?args
+		}
+		return append(dst, r.Target...)
+	}
+	dst = append(dst, t.uri...)
+	path := r.URI[min(t.skip, len(r.URI)):]
+	if r.Internal || r.Rewritten || quoted(r.Target) {
+		dst = appendEscaped(dst, path)
+	} else {
+		dst = append(dst, path...)
+	}
+	if len(r.Args) > 0 {
+		dst = append(append(dst, '?'), r.Args...)
+	}
+	return dst
+}
+
+// quoted reports whether the path of a target holds an escape: only then the decoded path may hold what must be escaped.
+func quoted(target []byte) bool {
+	if q := bytes.IndexByte(target, '?'); q >= 0 {
+		target = target[:q]
+	}
+	return bytes.IndexByte(target, '%') >= 0
+}
+
+// escaped has a bit for each ASCII byte that is escaped in a path (ngx_escape_uri, NGX_ESCAPE_URI); all above are.
+var escaped = [4]uint32{0xffffffff, 0xd000002d, 0x50000000, 0xb8000001}
+
+func appendEscaped(dst, path []byte) []byte {
+	for _, c := range path {
+		if c >= 0x80 || escaped[c/32]&(1<<(c%32)) != 0 {
+			dst = appendHex(dst, c)
+		} else {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// appendPrintable appends what variables made of a target. nginx sends it as it is; here what would end the request line,
+// or let another begin, is escaped.
+func appendPrintable(dst, uri []byte) []byte {
+	for _, c := range uri {
+		if c <= ' ' || c == 0x7f {
+			dst = appendHex(dst, c)
+		} else {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+func appendHex(dst []byte, c byte) []byte {
+	const digits = "0123456789ABCDEF"
+	return append(dst, '%', digits[c>>4], digits[c&15])
+}

@@ -1,0 +1,89 @@
+package upstream
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/phase"
+)
+
+// tunnel is an upstream connection after 101, as the edge copies from it and to it. It ends itself when nothing came from
+// either side for proxy_read_timeout.
+type tunnel struct {
+	x      *exchange
+	head   []byte // what came behind the head
+	active atomic.Int64
+	sent   atomic.Int64
+	got    atomic.Int64
+}
+
+// tunnel passes a 101 on and joins both connections.
+func (x *exchange) tunnel() phase.Next {
+	r := x.r
+	x.pump.finish()
+	x.unwait()
+	if r.SendHead() != nil {
+		return x.broken()
+	}
+	t := &tunnel{x: x, head: x.in[x.start:x.end]}
+	t.got.Store(int64(len(t.head)))
+	t.active.Store(int64(x.set.now()))
+	_ = x.c.nc.SetDeadline(time.Time{}) // the reads below tell of a closed connection
+	_ = r.Stream.Tunnel(t)              // either side's end is how a tunnel ends
+	a := x.attempt()
+	a.Sent += t.sent.Load()
+	a.Length = t.got.Load()
+	a.Received += a.Length - int64(len(t.head))
+	x.endAttempt()
+	x.giveBack(false)
+	x.drop()
+	r.Response.Close = true
+	return phase.Done
+}
+
+// Read reads what the upstream sent.
+func (t *tunnel) Read(p []byte) (int, error) {
+	if len(t.head) > 0 {
+		n := copy(p, t.head)
+		t.head = t.head[n:]
+		return n, nil
+	}
+	x := t.x
+	for {
+		end := limitgate.Time(t.active.Load()) + limitgate.Time(x.h.readTimeout)
+		left := time.Duration(end - x.set.now())
+		if left <= 0 {
+			return 0, errTimeout
+		}
+		if err := x.c.nc.SetReadDeadline(time.Now().Add(left)); err != nil {
+			return 0, err
+		}
+		n, err := x.c.nc.Read(p)
+		if n > 0 {
+			t.active.Store(int64(x.set.now()))
+			t.got.Add(int64(n))
+			return n, nil
+		}
+		if !isTimeout(err) {
+			return 0, err
+		}
+	}
+}
+
+// Write writes what the client sent.
+func (t *tunnel) Write(p []byte) (int, error) {
+	n, err := t.x.c.nc.Write(p)
+	t.active.Store(int64(t.x.set.now()))
+	t.sent.Add(int64(n))
+	return n, err
+}
+
+// CloseWrite says that the client sends no more.
+func (t *tunnel) CloseWrite() error { return t.x.c.nc.CloseWrite() }
+
+// SetDeadline sets a deadline of writing; reading has its own.
+func (t *tunnel) SetDeadline(d time.Time) error { return t.x.c.nc.SetWriteDeadline(d) }
+
+// Close closes the connection.
+func (t *tunnel) Close() error { return t.x.c.nc.Close() }

@@ -1,0 +1,65 @@
+package upstream
+
+import (
+	"sync"
+	"time"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// Handler is one scope's proxy_pass. It is immutable and serves many goroutines.
+type Handler struct {
+	set            *Set
+	target         target
+	head           *head
+	redirect       *redirect // nil: Location is passed on as it is
+	http11         bool      // proxy_http_version 1.1
+	connectTimeout time.Duration
+	sendTimeout    time.Duration
+	readTimeout    time.Duration
+	headRoom       int // proxy_buffer_size
+}
+
+var _ phase.Handler = (*Handler)(nil)
+
+// Set is what the handlers of one running configuration share: the groups of its upstream blocks with their idle
+// connections, and the memory of exchanges that are over.
+type Set struct {
+	now       func() limitgate.Time
+	exchanges sync.Pool // of *exchange
+	bodies    sync.Pool // of *[]byte, bodyBuffer long
+
+	groups map[string]*group // of upstream blocks, by name; not changed once the handlers are compiled
+	shared map[string]*group // of addresses in proxy_pass, by address; likewise
+}
+
+// bodyBuffer is what long answers are read with.
+const bodyBuffer = 32 << 10
+
+// newSet returns an empty set on a clock.
+func newSet(now func() limitgate.Time) *Set {
+	s := &Set{now: now, groups: map[string]*group{}, shared: map[string]*group{}}
+	s.exchanges.New = func() any { return newExchange(s) }
+	s.bodies.New = func() any { b := make([]byte, bodyBuffer); return &b }
+	return s
+}
+
+// Close closes the idle connections. Requests that are still served end as they would; their connections are not kept.
+func (s *Set) Close() error {
+	for _, g := range s.groups {
+		if g.idle != nil {
+			g.idle.close()
+		}
+	}
+	return nil
+}
+
+// Serve sends the request to the upstream and its answer to the client.
+func (h *Handler) Serve(r *request.Request) phase.Next {
+	x := h.set.exchanges.Get().(*exchange)
+	defer x.release()
+	x.begin(h, r)
+	return x.serve()
+}

@@ -1,0 +1,102 @@
+package vars
+
+import (
+	"github.com/limitgate/limitgate/internal/header"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// requestVars tell what is asked for.
+var requestVars = map[string]Variable{
+	"request":        func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Line) },
+	"request_method": func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Method) },
+	"request_uri":    func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Target) },
+	"uri":            uri,
+	"document_uri":   uri,
+	"args":           args,
+	"query_string":   args,
+	"is_args": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if len(r.Args) > 0 {
+			dst = append(dst, '?')
+		}
+		return dst, true
+	},
+	"host": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if len(r.Host) == 0 {
+			return serverName(r, dst)
+		}
+		return append(dst, r.Host...), true
+	},
+	"server_name": serverName,
+	"server_protocol": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.Major == 0 {
+			return dst, false
+		}
+		dst, _ = appendInt(append(dst, "HTTP/"...), int64(r.Major))
+		return appendInt(append(dst, '.'), int64(r.Minor))
+	},
+	"scheme":       func(_ *request.Request, dst []byte) ([]byte, bool) { return append(dst, "http"...), true },
+	"https":        func(_ *request.Request, dst []byte) ([]byte, bool) { return dst, true },
+	"content_type": joined(header.ContentType, ", "),
+	"content_length": func(r *request.Request, dst []byte) ([]byte, bool) {
+		v, ok := r.Get(header.ContentLength)
+		return append(dst, v...), ok
+	},
+	"request_length": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return appendInt(dst, ofStream(r, request.Stream.RequestLength))
+	},
+	"document_root":    documentRoot,
+	"realpath_root":    realRoot,
+	"request_filename": fileName,
+
+	// These are in the http_ family too; a known ID is found faster.
+	"http_host":            joined(header.Host, ", "),
+	"http_user_agent":      joined(header.UserAgent, ", "),
+	"http_referer":         joined(header.Referer, ", "),
+	"http_x_forwarded_for": joined(header.XForwardedFor, ", "),
+	"http_cookie":          joined(header.Cookie, "; "),
+}
+
+func uri(r *request.Request, dst []byte) ([]byte, bool)  { return appendKnown(dst, r.URI) }
+func args(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Args) }
+
+func serverName(r *request.Request, dst []byte) ([]byte, bool) {
+	if r.Settings == nil {
+		return dst, true
+	}
+	return append(dst, r.Settings.ServerName...), true
+}
+
+// joined is a field of the request.
+func joined(id header.ID, separator string) Variable {
+	return func(r *request.Request, dst []byte) ([]byte, bool) { return appendJoined(dst, r, id, separator) }
+}
+
+// appendJoined appends a field of the request; several lines are one list.
+func appendJoined(dst []byte, r *request.Request, id header.ID, separator string) ([]byte, bool) {
+	found := false
+	for i := range r.Headers {
+		if r.Headers[i].ID != id {
+			continue
+		}
+		if found {
+			dst = append(dst, separator...)
+		}
+		dst, found = append(dst, r.Headers[i].Value...), true
+	}
+	return dst, found
+}
+
+// ofStream asks the engine; a request that never had one counts as nothing.
+func ofStream(r *request.Request, ask func(request.Stream) int64) int64 {
+	if r.Stream == nil {
+		return 0
+	}
+	return ask(r.Stream)
+}
+
+// tlsVars are facts of an encrypted connection. On a plain one they have no value, and all connections here are plain.
+var tlsVars = map[string]Variable{
+	"ssl_protocol": none, "ssl_cipher": none, "ssl_server_name": none, "ssl_session_reused": none,
+}
+
+func none(_ *request.Request, dst []byte) ([]byte, bool) { return dst, false }

@@ -1,0 +1,32 @@
+package vars
+
+import (
+	"strconv"
+
+	"github.com/limitgate/limitgate"
+)
+
+// appendMillis appends nanoseconds as seconds with three decimals, cut and never negative.
+func appendMillis(dst []byte, ns int64) []byte {
+	ms := max(ns, 0) / 1e6
+	dst = strconv.AppendInt(dst, ms/1000, 10)
+	ms %= 1000
+	return append(dst, '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10))
+}
+
+func since(now, then limitgate.Time) int64 { return int64(now - then) }
+
+func appendInt(dst []byte, n int64) ([]byte, bool) { return strconv.AppendInt(dst, n, 10), true }
+
+// appendPort appends a port; 0 is unknown and prints as nothing.
+func appendPort(dst []byte, port uint16) ([]byte, bool) {
+	if port == 0 {
+		return dst, true
+	}
+	return strconv.AppendUint(dst, uint64(port), 10), true
+}
+
+// appendKnown appends p, which is empty where there is no such thing.
+func appendKnown(dst, p []byte) ([]byte, bool) {
+	return append(dst, p...), len(p) > 0
+}

@@ -1,0 +1,82 @@
+package vars
+
+import (
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// responseVars tell what became of the request.
+var responseVars = map[string]Variable{
+	"status": func(r *request.Request, dst []byte) ([]byte, bool) {
+		s := r.Response.Status
+		if r.ErrStatus != 0 {
+			s = r.ErrStatus
+		}
+		if s == 0 && r.Major == 0 && len(r.Line) > 0 {
+			s = 9 // nginx's mark for an HTTP/0.9 request that got no answer
+		}
+		return append(dst, byte('0'+s/100%10), byte('0'+s/10%10), byte('0'+s%10)), true
+	},
+	"bytes_sent": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return appendInt(dst, ofStream(r, request.Stream.BytesSent))
+	},
+	"body_bytes_sent": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return appendInt(dst, ofStream(r, request.Stream.BodyBytesSent))
+	},
+	"request_completion": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.Complete {
+			dst = append(dst, "OK"...)
+		}
+		return dst, true
+	},
+	"limit_req_status":  func(r *request.Request, dst []byte) ([]byte, bool) { return appendStatus(dst, r.ReqStatus) },
+	"limit_conn_status": func(r *request.Request, dst []byte) ([]byte, bool) { return appendStatus(dst, r.ConnStatus) },
+	"limit_rate": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return appendInt(dst, r.LimitRate.BytesPerSec)
+	},
+	"sent_http_content_type": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return append(dst, r.Response.ContentType...), len(r.Response.ContentType) > 0
+	},
+	"sent_http_content_length": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.Response.Length < 0 {
+			return dst, false
+		}
+		return appendInt(dst, r.Response.Length)
+	},
+	"sent_http_location": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.Response.Location == nil {
+			return appendFields(dst, r.Response.Headers, "location")
+		}
+		return append(dst, r.Response.Location...), true
+	},
+	"sent_http_connection": func(r *request.Request, dst []byte) ([]byte, bool) {
+		switch {
+		case r.Response.Status == 101:
+			return append(dst, "upgrade"...), true
+		case r.Response.Close:
+			return append(dst, "close"...), true
+		}
+		return append(dst, "keep-alive"...), true
+	},
+	"sent_http_transfer_encoding": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.Response.Length >= 0 || r.Major == 1 && r.Minor == 0 || r.Major == 0 || !r.BodyAllowed() {
+			return dst, false
+		}
+		return append(dst, "chunked"...), true
+	},
+}
+
+func appendStatus(dst []byte, s request.LimitStatus) ([]byte, bool) {
+	return append(dst, s.String()...), s != request.LimitUnset
+}
+
+// setLimitRate is the Setter of $limit_rate.
+func setLimitRate(r *request.Request, value []byte) {
+	n, ok := conf.ParseSize(string(value))
+	if !ok {
+		r.Logf(errorlog.Error, `invalid $limit_rate "%s"`, value)
+		return
+	}
+	r.LimitRate = request.RateSetting{Set: true, BytesPerSec: n}
+}
