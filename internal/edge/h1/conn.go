@@ -58,6 +58,7 @@ type conn struct {
 	idleFor time.Duration
 	log     *errorlog.Log // of the last request, for what happens between requests
 	linger  *request.Settings
+	piped   bool // the next request's first bytes came with the last
 	own     bool // the deadline on the socket may be another goroutine's
 
 	presence presence
@@ -194,7 +195,7 @@ func (c *conn) kill() {
 // stray reports whether a read ended because of a deadline that was meant for an earlier state of the connection: a
 // request came while the server began to drain. The wait then goes on.
 func (c *conn) stray(err error) bool {
-	if !isTimeout(err) || !c.srv.draining.Load() || c.srv.killed.Load() || c.own {
+	if !isTimeout(err) || !c.srv.draining.Load() || c.srv.killed.Load() || c.own || c.x != nil && c.x.body.aborted.Load() {
 		return false
 	}
 	s := connState(c.state.Load())
@@ -267,8 +268,9 @@ func (c *conn) advance(ready bool) progress {
 		if !c.serveRequest() {
 			return finished
 		}
+		c.piped = true
 	}
-	c.in.r, c.in.w = 0, 0
+	c.in.r, c.in.w, c.piped = 0, 0, false
 	if c.info.Requests == 0 {
 		return hungry // nothing was here yet
 	}
@@ -301,7 +303,7 @@ func (c *conn) lost(err error) {
 	if c.srv.killed.Load() {
 		return
 	}
-	x.mute = true
+	x.mute.Store(true)
 	x.truncated()
 	x.r.Fault = request.Fault{Status: 400, Log: "client prematurely closed connection while " + x.head.Reading()}
 	switch {

@@ -160,7 +160,11 @@ func (c *conn) runReady() {
 		case w.over:
 			return
 		case w.apart:
-			if !c.serveRequest() || c.advance(false) == finished {
+			if !c.serveRequest() {
+				return
+			}
+			c.piped = c.in.r < c.in.w
+			if c.advance(false) == finished {
 				return
 			}
 		}
