@@ -30,6 +30,7 @@ type bodyReader struct {
 	frame h1.Body
 	piece []byte // read and not yet given out
 	err   error  // instead of the next piece
+	bad   bool   // the framing is broken: nothing behind it can be understood
 	given int64  // bytes of the body itself
 	asked bool   // ReadBody was called
 	own   *[bodySize]byte
@@ -89,11 +90,11 @@ func (b *bodyReader) allHere() bool {
 	return b.frame.Done()
 }
 
-// broken reports whether no more of the body can be read.
+// broken reports whether the end of the body can't be found.
 func (b *bodyReader) broken() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.err != nil
+	return b.bad
 }
 
 // source is where the next bytes of the body are.
@@ -114,6 +115,7 @@ func (b *bodyReader) settle() {
 		b.taken.Add(int64(skip + data))
 		b.given += int64(data)
 		if err != nil {
+			b.bad = true
 			b.err = &request.BodyError{Status: 400, Level: errorlog.Error, Log: "client sent invalid chunked body"}
 		}
 		if skip+data == 0 {
