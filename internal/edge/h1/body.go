@@ -37,7 +37,11 @@ type bodyReader struct {
 	win   window // of own
 }
 
-func (b *bodyReader) reset() { *b = bodyReader{} }
+func (b *bodyReader) reset() {
+	if b.x != nil {
+		*b = bodyReader{}
+	}
+}
 
 func (b *bodyReader) begin(x *exchange) {
 	if b.frame = x.head.Body(); !b.frame.Done() {

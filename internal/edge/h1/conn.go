@@ -46,8 +46,7 @@ type conn struct {
 	info request.Conn
 	raw  raw
 	in   window
-	inp  *[inputSize]byte // where in began, for the pool
-	x    *exchange        // nil while idle
+	x    *exchange // nil while idle
 
 	state   atomic.Uint32 // a connState; read by any goroutine
 	rdl     deadline
@@ -59,7 +58,7 @@ type conn struct {
 	log     *errorlog.Log // of the last request, for what happens between requests
 	linger  *request.Settings
 	piped   bool // the next request's first bytes came with the last
-	own     bool // the deadline on the socket may be another goroutine's
+	strayed bool // stray has happened
 
 	presence presence
 
@@ -107,6 +106,10 @@ func (c *conn) run() {
 func (c *conn) end() {
 	if v := recover(); v != nil {
 		c.logPanic(v, debug.Stack())
+		if c.x != nil {
+			c.x.releaseProgram()
+			c.x = nil // the program may have left a goroutine behind that uses it
+		}
 	}
 	c.enter(closed)
 	c.presence.close(c)
@@ -195,14 +198,14 @@ func (c *conn) kill() {
 // stray reports whether a read ended because of a deadline that was meant for an earlier state of the connection: a
 // request came while the server began to drain. The wait then goes on.
 func (c *conn) stray(err error) bool {
-	if !isTimeout(err) || !c.srv.draining.Load() || c.srv.killed.Load() || c.own || c.x != nil && c.x.body.aborted.Load() {
+	if !isTimeout(err) || !c.srv.draining.Load() || c.srv.killed.Load() || c.strayed || c.x != nil && c.x.body.aborted.Load() {
 		return false
 	}
 	s := connState(c.state.Load())
 	if s != reading && s != writing {
 		return false
 	}
-	c.own, c.rdl.at = true, 0
+	c.strayed, c.rdl.at = true, 0
 	c.arm()
 	return true
 }
@@ -350,12 +353,8 @@ func (c *conn) serverName() string {
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
-// attach gives the connection a buffer and an exchange.
+// attach gives the connection an exchange, and with it input memory.
 func (c *conn) attach() *exchange {
-	if c.inp == nil {
-		c.inp = c.srv.inputs.Get().(*[inputSize]byte)
-		c.in = window{buf: c.inp[:]}
-	}
 	if c.x == nil {
 		c.x = c.srv.exchanges.Get().(*exchange)
 		c.x.attach(c)
@@ -363,15 +362,11 @@ func (c *conn) attach() *exchange {
 	return c.x
 }
 
-// detach returns both. Nothing of a request may be in use.
+// detach returns both. All input was used, and nothing of a request may be in use.
 func (c *conn) detach() {
 	c.x.detach()
 	c.srv.exchanges.Put(c.x)
 	c.x = nil
-	if c.inp != nil && c.in.r == c.in.w {
-		c.srv.inputs.Put(c.inp)
-		c.inp, c.in = nil, window{}
-	}
 }
 
 // room makes place for at least one more byte of input. A head that was parsed in part may move, as its parser allows; one

@@ -25,6 +25,7 @@ type exchange struct {
 	srv *Server
 	c   *conn
 	r   request.Request
+	in  [inputSize]byte // what the connection's input begins with
 
 	prog     edge.Program // held from begin to the end of the answer
 	settings *request.HeadSettings
@@ -59,10 +60,12 @@ func newExchange(s *Server) *exchange {
 
 func (x *exchange) attach(c *conn) {
 	x.c = c
+	c.in = window{buf: x.in[:]}
 	x.r.Conn = &c.info
 }
 
 func (x *exchange) detach() {
+	x.c.in = window{}
 	x.c, x.r.Conn = nil, nil
 	x.begun = false
 }

@@ -44,6 +44,9 @@ func TestLikeNginx(t *testing.T) {
 		"GET /404 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"HEAD /404 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
 		"GET /204 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /304 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"HEAD /301 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"HEAD / HTTP/1.1\r\n\r\n",
 		"GET /299 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /301 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /302 HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -124,7 +127,7 @@ http { access_log off; client_body_temp_path %[1]s/1; proxy_temp_path %[1]s/2; f
  client_body_timeout 300ms; client_max_body_size 100;
  server { listen %[2]s;
   location /200 { return 200 "hello\n"; } location /404 { return 404; } location /204 { return 204; } location /299 { return 299 x; }
-  location /301 { return 301 /x; } location /302 { return 302 http://b/x; } location /429 { return 429; } location /400 { return 400; } location /444 { return 444; }
+  location /304 { return 304; } location /301 { return 301 /x; } location /302 { return 302 http://b/x; } location /429 { return 429; } location /400 { return 400; } location /444 { return 444; }
   location /add { add_header X-First 1 always; add_header x-second 2; return 200 y; }
   location /body { proxy_pass http://%[2]s/200; } } }`, dir, addr)
 	file := filepath.Join(dir, "nginx.conf")
@@ -177,6 +180,8 @@ func likeNginx(r *request.Request) {
 		answerText(r, 200, "y")
 	case "444":
 		r.Leave(444)
+	case "304":
+		answerText(r, 304, "")
 	case "400":
 		page(400)
 	case "429":
