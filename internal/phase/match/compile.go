@@ -22,13 +22,15 @@ func Compile(env *phase.Env, server *conf.Scope, index map[*conf.Scope]int) *Loc
 	return l
 }
 
-// compileLevel returns the locations that stand directly in s, or nil if there are none.
+// compileLevel returns the locations that stand directly in s, or nil if there are none. Inside an expression nginx finds
+// other expressions only: it never builds the tree of the rest (ngx_http_init_static_location_trees).
 func compileLevel(env *phase.Env, s *conf.Scope, index map[*conf.Scope]int) *level {
+	onlyRegexps := s.Place != nil && s.Place.IsRegexp()
 	l := &level{}
 	empty := true
 	for _, inner := range s.Children {
 		p := inner.Place
-		if p == nil || p.Modifier == conf.NamedTarget {
+		if p == nil || p.Modifier == conf.NamedTarget || onlyRegexps && !p.IsRegexp() {
 			continue
 		}
 		empty = false
