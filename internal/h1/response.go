@@ -37,6 +37,7 @@ func (r *Response) Reset() {
 // when it needs more; room is the size of the buffer (proxy_buffer_size), and a head that fills it is too big. An error
 // is an *Error.
 func (r *Response) Parse(b []byte, room int) (bool, error) {
+	b = b[:min(len(b), room)]
 	if !r.n {
 		switch r.s.next(b) {
 		case needMore:
@@ -158,7 +159,7 @@ func duplicateLine(b []byte, h, first Header) error {
 	return upstreamError(duplicateFormat, h.Name.Of(b), h.Value.Of(b), first.Name.Of(b), first.Value.Of(b))
 }
 
-// Major and minor version, 0 and 9 without a status line.
+// Version is the version: 0, 9 without a status line.
 func (r *Response) Version() (major, minor int) {
 	if r.HTTP09 {
 		return 0, 9

@@ -69,9 +69,10 @@ func sample() *request.Request {
 }
 
 func testTable() *Table {
+	wall := time.Date(2026, 11, 30, 1, 2, 3, 45e6, time.FixedZone("", -90*60))
 	return NewTable(Facts{
 		Now:      func() limitgate.Time { return 3_234_999_999 },
-		Wall:     func() time.Time { return time.Date(2026, 11, 30, 1, 2, 3, 45e6, time.FixedZone("", -90*60)) },
+		Wall:     func() time.Time { return wall },
 		Hostname: "box", PID: 42,
 		Connections: func() Connections { return Connections{4, 1, 2, 3} },
 	})
