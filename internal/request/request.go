@@ -59,6 +59,7 @@ type Request struct {
 
 	ReqStatus  LimitStatus // $limit_req_status
 	ConnStatus LimitStatus // $limit_conn_status
+	Pace       Pace        // the shaper's
 	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
 
 	// Places are what limit_conn holds for this request: the limit phase takes them, the program calls Release.

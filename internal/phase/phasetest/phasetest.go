@@ -64,13 +64,17 @@ func Good(t testing.TB, env *phase.Env) {
 	}
 }
 
-// Client is the other end of a request.Stream: it gives the body and records the answer. Its zero value has no body.
+// Client is the other end of a request.Stream: it gives the body and records the answer. Its zero value has no body. What
+// it records of a head is in the request's memory.
 type Client struct {
 	Pieces  chan []byte // of the body; closed at its end. nil: no body
 	First   [][]byte    // pieces that are here from the beginning
 	BodyErr error       // what ReadBody returns after the last piece instead of io.EOF
 	Fail    bool        // sending fails
 	Slept   func(d time.Duration) bool
+	Said    chan []byte // what the client says in a tunnel
+
+	TunnelErr error // how a tunnel ended
 
 	mu      sync.Mutex // guards what follows
 	head    request.Response
@@ -148,13 +152,9 @@ func (c *Client) SendHead(r *request.Request) error {
 	if c.Fail {
 		return ErrGone
 	}
+	headers := c.head.Headers[:0]
 	c.head = r.Response
-	c.head.Headers = nil
-	for _, h := range r.Response.Headers {
-		c.head.Headers = append(c.head.Headers, request.Header{Name: bytes.Clone(h.Name), Value: bytes.Clone(h.Value), ID: h.ID})
-	}
-	c.head.Reason, c.head.Location = bytes.Clone(c.head.Reason), bytes.Clone(c.head.Location)
-	c.head.ContentType = bytes.Clone(c.head.ContentType)
+	c.head.Headers = append(headers, r.Response.Headers...)
 	r.Response.Sent = true
 	return nil
 }
@@ -221,7 +221,7 @@ func (c *Client) Sleep(d time.Duration) bool {
 
 // Tunnel implements request.Stream: it writes what the client has to say, and records what comes back.
 func (c *Client) Tunnel(peer request.Tunneled) error {
-	for p := range c.Pieces {
+	for p := range c.said() {
 		if _, err := peer.Write(p); err != nil {
 			return err
 		}
@@ -233,7 +233,16 @@ func (c *Client) Tunnel(peer request.Tunneled) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out.Write(b)
+	c.TunnelErr = err
 	return err
+}
+
+func (c *Client) said() chan []byte {
+	if c.Said == nil {
+		c.Said = make(chan []byte)
+		close(c.Said)
+	}
+	return c.Said
 }
 
 type readerOf struct{ t request.Tunneled }
@@ -247,12 +256,13 @@ func (c *Client) Body() string {
 	return c.out.String()
 }
 
-// Reset forgets what was recorded, and keeps the memory.
-func (c *Client) Reset() {
+// Recycle forgets the answer and keeps the memory.
+func (c *Client) Recycle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out.Reset()
-	c.head = request.Response{}
+	c.head.Headers = c.head.Headers[:0]
+	c.head.Status = 0
 }
 
 // Head returns the head that was sent, as lines; "" where none was.
