@@ -5,6 +5,7 @@ import (
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -64,21 +65,7 @@ func compileTarget(env *phase.Env, s *conf.Scope, index map[*conf.Scope]int) *ta
 	}
 	// Only the handlers that pass a request on set auto_redirect; for files the folder itself answers.
 	if len(s.Own("proxy_pass")) > 0 && !s.Place.IsRegexp() && strings.HasSuffix(s.Place.Pattern, "/") {
-		t.slash = appendEscaped(nil, s.Place.Pattern)
+		t.slash = request.AppendPath(nil, []byte(s.Place.Pattern))
 	}
 	return t
-}
-
-// appendEscaped writes a path as it may stand in a URL (ngx_escape_uri, NGX_ESCAPE_URI).
-func appendEscaped(dst []byte, path string) []byte {
-	const hex = "0123456789ABCDEF"
-	for i := range len(path) {
-		c := path[i]
-		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"#%<>?\\^`{|}", c) >= 0 {
-			dst = append(dst, '%', hex[c>>4], hex[c&15])
-			continue
-		}
-		dst = append(dst, c)
-	}
-	return dst
 }
