@@ -41,8 +41,11 @@ func (j *journey) fail() int {
 func (j *journey) page(code int) int {
 	r := j.r
 	r.ErrStatus = answerStatus(code)
-	tokens := r.Settings.Tokens != request.TokensOff
-	body := h1.AppendPage(r.Scratch(), code, h1.ServerName(j.p.version, tokens))
+	signature := j.p.signature
+	if r.Settings.Tokens == request.TokensOff {
+		signature = j.p.bareSignature
+	}
+	body := h1.AppendPage(r.Scratch(), code, signature)
 	if len(body) > 0 && code >= 400 && r.Major*10+r.Minor >= 10 {
 		if agent, found := r.Get(header.UserAgent); found && h1.WantsPadding(agent) {
 			body = append(body, h1.PagePadding...)
