@@ -18,7 +18,7 @@ import (
 
 // New compiles a configuration. What is wrong with it goes to env.Errors; the program must not serve then.
 func New(env *phase.Env, cfg *conf.Config) *Program {
-	p := &Program{signature: h1.ServerName(env.Version, true), bareSignature: h1.ServerName(env.Version, false)}
+	p := &Program{pages: newPages(h1.ServerName(env.Version, true)), bare: newPages(h1.ServerName(env.Version, false))}
 	http := cfg.HTTP()
 	if http == nil {
 		return p

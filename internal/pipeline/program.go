@@ -18,9 +18,9 @@ type Program struct {
 	numbered  []*listener // by the number that connections carry; nil where this program does not listen
 	listens   []conf.Listen
 	slots     int
-	// What pages are signed with, by server_tokens.
-	signature, bareSignature string
-	upstreams                *upstream.Set // nil without an http block
+	pages     *pages
+	bare      *pages        // with server_tokens off
+	upstreams *upstream.Set // nil without an http block
 }
 
 var _ edge.Program = (*Program)(nil)
