@@ -79,11 +79,12 @@ type Shaper interface {
 
 // Pace is how far a response held to limit_rate is; its arithmetic is package shape's.
 type Pace struct {
-	Begun bool
+	Begun bool           // the rate was looked up
+	Held  bool           // the rate counts, since From
 	Rate  int64          // bytes a second; 0: not held
 	After int64          // bytes that go before the rate counts
 	Sent  int64          // bytes so far, head and framing included as far as they are known
-	From  limitgate.Time // since when the rate counts; 0: not yet
+	From  limitgate.Time // since when the rate counts
 	Mark  int64          // Sent, then
 }
 
