@@ -93,7 +93,7 @@ func (f *fieldParser) header(id HeaderID) Header {
 // and has changed nothing.
 func (f *fieldParser) whole(b []byte) bool {
 	start := int(f.pos)
-	i := indexNotAlpha(b, start)
+	i := start
 	for i < len(b) && nameClass[b[i]] == namePlain {
 		i++
 	}

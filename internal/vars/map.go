@@ -48,18 +48,10 @@ func (m *mapping) eval(r *request.Request, dst []byte) (out, lasting []byte) {
 	return result.Append(r, dst), nil
 }
 
-// matching returns the result of the first expression that matches. The subject is kept where captures point into it.
+// matching returns the result of the first expression that matches.
 func (m *mapping) matching(r *request.Request, subject []byte) int {
-	kept := false
 	for i := range m.regexps {
-		x := &m.regexps[i]
-		if x.match.Groups() > 0 && !kept {
-			if !x.match.re.Match(subject) {
-				continue
-			}
-			subject, kept = r.Keep(subject), true
-		}
-		if x.match.Match(r, subject) {
+		if x := &m.regexps[i]; x.match.MatchBrief(r, subject) {
 			return x.result
 		}
 	}

@@ -42,6 +42,7 @@ const (
 type conn struct {
 	srv  *Server
 	nc   net.Conn
+	at   net.Addr // of the listener
 	info request.Conn
 	raw  raw
 	in   window
@@ -65,12 +66,12 @@ type conn struct {
 	next, prev *conn // guarded by srv.mu
 }
 
-func newConn(s *Server, nc net.Conn, listener int) *conn {
-	c := &conn{srv: s, nc: nc}
+func newConn(s *Server, nc net.Conn, at net.Addr, listener int) *conn {
+	c := &conn{srv: s, nc: nc, at: at}
 	c.info = request.Conn{Serial: s.serial.Add(1), Start: s.cfg.Now(), Listener: listener}
 	c.info.PeerAddr = addrPort(nc.RemoteAddr())
 	c.info.LocalAddr = addrPort(nc.LocalAddr())
-	if a, ok := nc.LocalAddr().(*net.UnixAddr); ok {
+	if a, ok := at.(*net.UnixAddr); ok {
 		c.info.UnixPath = a.Name
 	}
 	return c
@@ -90,9 +91,11 @@ func (c *conn) run() {
 	if proxied && !c.readProxyHeader() {
 		return
 	}
-	if c.raw.ready {
+	switch {
+	case c.advance(false) == finished: // of what came with the header
+	case c.raw.ready:
 		c.runReady()
-	} else {
+	default:
 		c.runPortable()
 	}
 	if c.linger != nil {
@@ -224,17 +227,15 @@ func (c *conn) read(p []byte) (int, error) {
 // runPortable serves requests on any net.Conn.
 func (c *conn) runPortable() {
 	for {
-		switch c.advance(false) {
-		case finished:
-			return
-		case hungry:
-		}
 		c.attach()
 		c.room()
 		n, err := c.read(c.in.buf[c.in.w:])
 		c.in.w += n
 		if err != nil {
 			c.lost(err)
+			return
+		}
+		if c.advance(false) == finished {
 			return
 		}
 	}
@@ -272,7 +273,7 @@ func (c *conn) advance(ready bool) progress {
 		}
 	}
 	c.in.r, c.in.w = 0, 0
-	if c.x == nil {
+	if c.info.Requests == 0 {
 		return hungry // nothing was here yet
 	}
 	now := c.x.clock()
@@ -321,22 +322,32 @@ func (c *conn) logIdleEnd(err error) {
 	if !c.log.On(errorlog.Info) || c.draining() {
 		return
 	}
-	client := string(request.AppendAddr(nil, c.info.PeerAddr.Addr()))
+	state := connState(c.state.Load())
 	switch {
-	case connState(c.state.Load()) == idle && errors.Is(err, io.EOF):
-		c.log.Write(errorlog.Info, c.info.Serial, "client "+client+" closed keepalive connection")
-	case connState(c.state.Load()) == fresh && isTimeout(err):
-		c.log.Write(errorlog.Info, c.info.Serial, "client timed out (110: Connection timed out) while waiting for request, client: "+
-			client+", server: "+serverName(&c.info))
+	case state == idle && errors.Is(err, io.EOF):
+		c.log.Write(errorlog.Info, c.info.Serial, "client "+c.clientName()+" closed keepalive connection")
+	case state == fresh && errors.Is(err, io.EOF):
+		c.logAlone(errorlog.Info, "client closed connection while waiting for request")
+	case state == fresh && isTimeout(err):
+		c.logAlone(errorlog.Info, "client timed out (110: Connection timed out) while waiting for request")
 	}
 }
 
-// serverName is how nginx's log names a listener: its address.
-func serverName(c *request.Conn) string {
-	if c.UnixPath != "" {
-		return "unix:" + c.UnixPath
+// logAlone logs an event before the first request, as nginx does: with the client and the address it came to.
+func (c *conn) logAlone(level errorlog.Level, msg string) {
+	if c.log.On(level) {
+		c.log.Write(level, c.info.Serial, msg+", client: "+c.clientName()+", server: "+c.serverName())
 	}
-	return c.LocalAddr.String()
+}
+
+func (c *conn) clientName() string { return string(request.AppendAddr(nil, c.info.PeerAddr.Addr())) }
+
+// serverName is how nginx's log names a listener: its address.
+func (c *conn) serverName() string {
+	if u, ok := c.at.(*net.UnixAddr); ok {
+		return "unix:" + u.Name
+	}
+	return c.at.String()
 }
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

@@ -134,7 +134,7 @@ func (s *Server) Serve(ln net.Listener, listener int) error {
 			continue
 		}
 		// Owned by s, ends with the connection.
-		go s.serve(nc, listener)
+		go s.serve(nc, ln.Addr(), listener)
 	}
 }
 
@@ -143,11 +143,11 @@ func (s *Server) ServeConn(nc net.Conn, listener int) {
 	s.mu.Lock()
 	s.open++
 	s.mu.Unlock()
-	s.serve(nc, listener)
+	s.serve(nc, nc.LocalAddr(), listener)
 }
 
-func (s *Server) serve(nc net.Conn, listener int) {
-	c := newConn(s, nc, listener)
+func (s *Server) serve(nc net.Conn, at net.Addr, listener int) {
+	c := newConn(s, nc, at, listener)
 	s.mu.Lock()
 	if s.gone[listener] {
 		c.leaving.Store(true)
