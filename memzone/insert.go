@@ -111,6 +111,16 @@ func (z *Zone) look(c *candidates, h uint64, now limitgate.Time, l *limitgate.Li
 	return x
 }
 
+// room tells whether an insert of h would find a place.
+func (z *Zone) room(t *table, h uint64, now limitgate.Time, l *limitgate.Limit) bool {
+	if z.overflow == Evict && l.Kind != limitgate.KindConn {
+		return true
+	}
+	c := t.candidates(h)
+	x := z.look(&c, h, now, l)
+	return x.found || x.sealed || x.mine.s != nil || x.free.s != nil || z.overflow == Evict && x.cold.s != nil
+}
+
 // insert makes state the state of h in t, where find had not found it, unless somebody else did so meanwhile or a resize
 // has been at a candidate.
 func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgate.Limit, evict bool) (fate, *slot, uint64) {

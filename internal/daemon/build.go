@@ -61,13 +61,5 @@ func openEngine(source edge.Source, o *Options, conns int) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h1Engine{s}, nil
+	return s, nil
 }
-
-// h1Engine is the HTTP/1.1 edge as the daemon wants it.
-type h1Engine struct{ *h1.Server }
-
-var _ engine = h1Engine{}
-
-// Drain lets the connections of a listener end.
-func (h1Engine) Drain(int) {}

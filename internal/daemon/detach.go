@@ -87,7 +87,7 @@ func (d *Daemon) tellParent() error {
 func (d *Daemon) redirectStderr() error {
 	path := os.DevNull
 	if d.boot.both {
-		path = d.options.errorLog()
+		path, _ = d.options.errorLog()
 	}
 	for _, l := range d.current.config.Main.All("error_log") {
 		if l.Arg(0) == "stderr" {

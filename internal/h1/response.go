@@ -28,8 +28,9 @@ const NoHeaderMessage = "upstream sent no valid HTTP/1.0 header" + readingUpstre
 
 // Reset makes r ready for the next response. Memory of the last one is used again.
 func (r *Response) Reset() {
-	r.Headers.reset()
-	*r = Response{Headers: r.Headers, Dropped: r.Dropped[:0]}
+	lines, dropped := r.Lines, r.Dropped
+	*r = Response{}
+	r.Lines, r.Dropped = lines[:0], dropped[:0]
 }
 
 // Parse goes on reading the head in b, which must begin with the same bytes as in the calls before (it may have moved)
@@ -37,6 +38,7 @@ func (r *Response) Reset() {
 // when it needs more; room is the size of the buffer (proxy_buffer_size), and a head that fills it is too big. An error
 // is an *Error.
 func (r *Response) Parse(b []byte, room int) (bool, error) {
+	b = b[:min(len(b), room)]
 	if !r.n {
 		switch r.s.next(b) {
 		case needMore:
@@ -158,7 +160,7 @@ func duplicateLine(b []byte, h, first Header) error {
 	return upstreamError(duplicateFormat, h.Name.Of(b), h.Value.Of(b), first.Name.Of(b), first.Value.Of(b))
 }
 
-// Major and minor version, 0 and 9 without a status line.
+// Version is the version: 0, 9 without a status line.
 func (r *Response) Version() (major, minor int) {
 	if r.HTTP09 {
 		return 0, 9

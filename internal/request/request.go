@@ -187,6 +187,20 @@ func (r *Request) Scratch() []byte {
 	return r.arena[len(r.arena):]
 }
 
+// lineRoom is what most lines of the error log need.
+const lineRoom = 512
+
+// aside returns memory for something that is gone before anything else is kept. Where a Scratch is out it is new memory.
+func (r *Request) aside() []byte {
+	if r.lent {
+		return nil
+	}
+	if cap(r.arena)-len(r.arena) < lineRoom {
+		r.arena = make([]byte, 0, max(arenaChunk, 2*cap(r.arena)))
+	}
+	return r.arena[len(r.arena):]
+}
+
 // Claim keeps what was appended to Scratch's slice and returns it.
 func (r *Request) Claim(p []byte) []byte {
 	r.lent = false

@@ -1,9 +1,11 @@
 package vars
 
 import (
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,9 +71,10 @@ func sample() *request.Request {
 }
 
 func testTable() *Table {
+	wall := time.Date(2026, 11, 30, 1, 2, 3, 45e6, time.FixedZone("", -90*60))
 	return NewTable(Facts{
 		Now:      func() limitgate.Time { return 3_234_999_999 },
-		Wall:     func() time.Time { return time.Date(2026, 11, 30, 1, 2, 3, 45e6, time.FixedZone("", -90*60)) },
+		Wall:     func() time.Time { return wall },
 		Hostname: "box", PID: 42,
 		Connections: func() Connections { return Connections{4, 1, 2, 3} },
 	})
@@ -119,4 +122,39 @@ func value(t testing.TB, table *Table, r *request.Request, name string) string {
 		return "<none>"
 	}
 	return string(got[len("front:"):])
+}
+
+// memory is a disk with one file.
+type memory string
+
+func (m memory) ReadFile(name string) ([]byte, error) {
+	if name != "/nginx.conf" {
+		return nil, fs.ErrNotExist
+	}
+	return []byte(m), nil
+}
+
+func (memory) ReadDir(string) ([]fs.DirEntry, error) { return nil, fs.ErrNotExist }
+func (memory) Lstat(string) (fs.FileInfo, error)     { return nil, fs.ErrNotExist }
+
+// FuzzDefine: no http block panics, and the variables of one that loads can be asked for.
+func FuzzDefine(f *testing.F) {
+	f.Add(maps)
+	f.Add(geos)
+	f.Add(`map $uri $x { ~(?<y>.) $y; } geo $y $z { ranges; 0.0.0.0-0.0.0.1 a; } server { set $x $z; }`)
+	f.Fuzz(func(t *testing.T, http string) {
+		if strings.Contains(http, "set_real_ip_from") || len(http) > 4096 {
+			return
+		}
+		c, errs := conf.Load(conf.Options{Path: "/nginx.conf", Disk: memory("events {}\nhttp {\n" + http + "\n}\n")})
+		table := testTable()
+		table.Define(c.HTTP(), errs)
+		if errs.Failed() {
+			return
+		}
+		r := sample()
+		for name := range table.defined {
+			value(t, table, r, name)
+		}
+	})
 }

@@ -42,11 +42,11 @@ const (
 type conn struct {
 	srv  *Server
 	nc   net.Conn
+	at   net.Addr // of the listener
 	info request.Conn
 	raw  raw
 	in   window
-	inp  *[inputSize]byte // where in began, for the pool
-	x    *exchange        // nil while idle
+	x    *exchange // nil while idle
 
 	state   atomic.Uint32 // a connState; read by any goroutine
 	rdl     deadline
@@ -57,7 +57,8 @@ type conn struct {
 	idleFor time.Duration
 	log     *errorlog.Log // of the last request, for what happens between requests
 	linger  *request.Settings
-	own     bool // the deadline on the socket may be another goroutine's
+	piped   bool // the next request's first bytes came with the last
+	strayed bool // stray has happened
 
 	presence presence
 	leaving  atomic.Bool // its listener is gone: no other request follows
@@ -65,12 +66,12 @@ type conn struct {
 	next, prev *conn // guarded by srv.mu
 }
 
-func newConn(s *Server, nc net.Conn, listener int) *conn {
-	c := &conn{srv: s, nc: nc}
+func newConn(s *Server, nc net.Conn, at net.Addr, listener int) *conn {
+	c := &conn{srv: s, nc: nc, at: at}
 	c.info = request.Conn{Serial: s.serial.Add(1), Start: s.cfg.Now(), Listener: listener}
 	c.info.PeerAddr = addrPort(nc.RemoteAddr())
 	c.info.LocalAddr = addrPort(nc.LocalAddr())
-	if a, ok := nc.LocalAddr().(*net.UnixAddr); ok {
+	if a, ok := at.(*net.UnixAddr); ok {
 		c.info.UnixPath = a.Name
 	}
 	return c
@@ -90,9 +91,11 @@ func (c *conn) run() {
 	if proxied && !c.readProxyHeader() {
 		return
 	}
-	if c.raw.ready {
+	switch {
+	case c.advance(false) == finished: // of what came with the header
+	case c.raw.ready:
 		c.runReady()
-	} else {
+	default:
 		c.runPortable()
 	}
 	if c.linger != nil {
@@ -104,6 +107,10 @@ func (c *conn) run() {
 func (c *conn) end() {
 	if v := recover(); v != nil {
 		c.logPanic(v, debug.Stack())
+		if c.x != nil {
+			c.x.releaseProgram()
+			c.x = nil // the program may have left a goroutine behind that uses it
+		}
 	}
 	c.enter(closed)
 	c.presence.close(c)
@@ -195,14 +202,14 @@ func (c *conn) kill() {
 // stray reports whether a read ended because of a deadline that was meant for an earlier state of the connection: a
 // request came while the server began to drain. The wait then goes on.
 func (c *conn) stray(err error) bool {
-	if !isTimeout(err) || !c.draining() || c.srv.killed.Load() || c.own {
+	if !isTimeout(err) || !c.draining() || c.srv.killed.Load() || c.strayed || c.x != nil && c.x.body.aborted.Load() {
 		return false
 	}
 	s := connState(c.state.Load())
 	if s != reading && s != writing {
 		return false
 	}
-	c.own, c.rdl.at = true, 0
+	c.strayed, c.rdl.at = true, 0
 	c.arm()
 	return true
 }
@@ -224,17 +231,15 @@ func (c *conn) read(p []byte) (int, error) {
 // runPortable serves requests on any net.Conn.
 func (c *conn) runPortable() {
 	for {
-		switch c.advance(false) {
-		case finished:
-			return
-		case hungry:
-		}
 		c.attach()
 		c.room()
 		n, err := c.read(c.in.buf[c.in.w:])
 		c.in.w += n
 		if err != nil {
 			c.lost(err)
+			return
+		}
+		if c.advance(false) == finished {
 			return
 		}
 	}
@@ -270,9 +275,10 @@ func (c *conn) advance(ready bool) progress {
 		if !c.serveRequest() {
 			return finished
 		}
+		c.piped = true
 	}
-	c.in.r, c.in.w = 0, 0
-	if c.x == nil {
+	c.in.r, c.in.w, c.piped = 0, 0, false
+	if c.info.Requests == 0 {
 		return hungry // nothing was here yet
 	}
 	now := c.x.clock()
@@ -304,7 +310,7 @@ func (c *conn) lost(err error) {
 	if c.srv.killed.Load() {
 		return
 	}
-	x.mute = true
+	x.mute.Store(true)
 	x.truncated()
 	x.r.Fault = request.Fault{Status: 400, Log: "client prematurely closed connection while " + x.head.Reading()}
 	switch {
@@ -321,32 +327,38 @@ func (c *conn) logIdleEnd(err error) {
 	if !c.log.On(errorlog.Info) || c.draining() {
 		return
 	}
-	client := string(request.AppendAddr(nil, c.info.PeerAddr.Addr()))
+	state := connState(c.state.Load())
 	switch {
-	case connState(c.state.Load()) == idle && errors.Is(err, io.EOF):
-		c.log.Write(errorlog.Info, c.info.Serial, "client "+client+" closed keepalive connection")
-	case connState(c.state.Load()) == fresh && isTimeout(err):
-		c.log.Write(errorlog.Info, c.info.Serial, "client timed out (110: Connection timed out) while waiting for request, client: "+
-			client+", server: "+serverName(&c.info))
+	case state == idle && errors.Is(err, io.EOF):
+		c.log.Write(errorlog.Info, c.info.Serial, "client "+c.clientName()+" closed keepalive connection")
+	case state == fresh && errors.Is(err, io.EOF):
+		c.logAlone(errorlog.Info, "client closed connection while waiting for request")
+	case state == fresh && isTimeout(err):
+		c.logAlone(errorlog.Info, "client timed out (110: Connection timed out) while waiting for request")
 	}
 }
 
-// serverName is how nginx's log names a listener: its address.
-func serverName(c *request.Conn) string {
-	if c.UnixPath != "" {
-		return "unix:" + c.UnixPath
+// logAlone logs an event before the first request, as nginx does: with the client and the address it came to.
+func (c *conn) logAlone(level errorlog.Level, msg string) {
+	if c.log.On(level) {
+		c.log.Write(level, c.info.Serial, msg+", client: "+c.clientName()+", server: "+c.serverName())
 	}
-	return c.LocalAddr.String()
+}
+
+func (c *conn) clientName() string { return string(request.AppendAddr(nil, c.info.PeerAddr.Addr())) }
+
+// serverName is how nginx's log names a listener: its address.
+func (c *conn) serverName() string {
+	if u, ok := c.at.(*net.UnixAddr); ok {
+		return "unix:" + u.Name
+	}
+	return c.at.String()
 }
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
-// attach gives the connection a buffer and an exchange.
+// attach gives the connection an exchange, and with it input memory.
 func (c *conn) attach() *exchange {
-	if c.inp == nil {
-		c.inp = c.srv.inputs.Get().(*[inputSize]byte)
-		c.in = window{buf: c.inp[:]}
-	}
 	if c.x == nil {
 		c.x = c.srv.exchanges.Get().(*exchange)
 		c.x.attach(c)
@@ -354,15 +366,11 @@ func (c *conn) attach() *exchange {
 	return c.x
 }
 
-// detach returns both. Nothing of a request may be in use.
+// detach returns both. All input was used, and nothing of a request may be in use.
 func (c *conn) detach() {
 	c.x.detach()
 	c.srv.exchanges.Put(c.x)
 	c.x = nil
-	if c.inp != nil && c.in.r == c.in.w {
-		c.srv.inputs.Put(c.inp)
-		c.inp, c.in = nil, window{}
-	}
 }
 
 // room makes place for at least one more byte of input. A head that was parsed in part may move, as its parser allows; one

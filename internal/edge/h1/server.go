@@ -45,7 +45,6 @@ type Server struct {
 	watch  *watcher // nil where the platform has none
 
 	exchanges sync.Pool // *exchange
-	inputs    sync.Pool // *[inputSize]byte
 	outputs   sync.Pool // *[outputSize]byte
 	bodies    sync.Pool // *[bodySize]byte
 
@@ -77,7 +76,6 @@ func Open(cfg Config) (*Server, error) {
 	s.names = serverLines(cfg.Product, cfg.Version, cfg.Build)
 	s.changed.L = &s.mu
 	s.exchanges.New = func() any { return newExchange(s) }
-	s.inputs.New = func() any { return new([inputSize]byte) }
 	s.outputs.New = func() any { return new([outputSize]byte) }
 	s.bodies.New = func() any { return new([bodySize]byte) }
 	var err error
@@ -134,7 +132,7 @@ func (s *Server) Serve(ln net.Listener, listener int) error {
 			continue
 		}
 		// Owned by s, ends with the connection.
-		go s.serve(nc, listener)
+		go s.serve(nc, ln.Addr(), listener)
 	}
 }
 
@@ -143,11 +141,11 @@ func (s *Server) ServeConn(nc net.Conn, listener int) {
 	s.mu.Lock()
 	s.open++
 	s.mu.Unlock()
-	s.serve(nc, listener)
+	s.serve(nc, nc.LocalAddr(), listener)
 }
 
-func (s *Server) serve(nc net.Conn, listener int) {
-	c := newConn(s, nc, listener)
+func (s *Server) serve(nc net.Conn, at net.Addr, listener int) {
+	c := newConn(s, nc, at, listener)
 	s.mu.Lock()
 	if s.gone[listener] {
 		c.leaving.Store(true)

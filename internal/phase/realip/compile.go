@@ -56,12 +56,12 @@ func (h *handler) read(name string) {
 	}
 }
 
-// differs reports whether a scope may have other settings than its server.
+// differs reports whether a scope may have other settings than its server: a server itself has.
 func differs(s *conf.Scope) bool {
-	for ; s != nil; s = s.Parent {
-		if s.Kind == conf.Server || s.Kind == conf.HTTP {
-			return true
-		}
+	if s.Kind&(conf.Server|conf.HTTP) != 0 {
+		return true
+	}
+	for ; s != nil && s.Kind != conf.Server; s = s.Parent {
 		if len(s.Own("set_real_ip_from", "real_ip_header", "real_ip_recursive")) > 0 {
 			return true
 		}

@@ -24,7 +24,7 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	}
 	h := &handler{}
 	directives := s.All("access_log")
-	if len(directives) == 0 {
+	if len(directives) == 0 && s.Kind != conf.HTTP { // the default is each server's: http alone opens no file
 		if l := c.log(conf.AccessLog{Path: defaultPath, Format: "combined"}, nil); l != nil {
 			h.logs = append(h.logs, l)
 		}

@@ -39,7 +39,9 @@ type accessLog struct {
 func (h *handler) Serve(r *request.Request) phase.Next {
 	line, _ := h.lines.Get().(*[]byte)
 	if line == nil {
-		line = new([]byte)
+		// Long enough for most lines, so that one is not grown piece by piece.
+		fresh := make([]byte, 0, 1024)
+		line = &fresh
 	}
 	for _, l := range h.logs {
 		*line = (*line)[:0]
