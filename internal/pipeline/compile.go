@@ -4,6 +4,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/access"
 	"github.com/limitgate/limitgate/internal/phase/limit"
@@ -17,7 +18,7 @@ import (
 
 // New compiles a configuration. What is wrong with it goes to env.Errors; the program must not serve then.
 func New(env *phase.Env, cfg *conf.Config) *Program {
-	p := &Program{version: env.Version}
+	p := &Program{pages: newPages(h1.ServerName(env.Version, true)), bare: newPages(h1.ServerName(env.Version, false))}
 	http := cfg.HTTP()
 	if http == nil {
 		return p

@@ -37,21 +37,40 @@ func (j *journey) fail() int {
 	return j.page(status)
 }
 
+// pages are nginx's pages for codes, by code, ready to be sent.
+type pages [600][]byte
+
+// newPages writes the pages, signed.
+func newPages(signature string) *pages {
+	var ps pages
+	for code := range ps {
+		ps[code] = h1.AppendPage(nil, code, signature)
+	}
+	return &ps
+}
+
+// of returns the page for a code, or nothing for those without one.
+func (ps *pages) of(code int) []byte {
+	if code < 0 || code >= len(ps) {
+		return nil
+	}
+	return ps[code]
+}
+
 // page answers with the page for a code.
 func (j *journey) page(code int) int {
 	r := j.r
 	r.ErrStatus = answerStatus(code)
-	tokens := r.Settings.Tokens != request.TokensOff
-	body := h1.AppendPage(r.Scratch(), code, h1.ServerName(j.p.version, tokens))
-	if len(body) > 0 && code >= 400 && r.Major*10+r.Minor >= 10 {
-		if agent, found := r.Get(header.UserAgent); found && h1.WantsPadding(agent) {
-			body = append(body, h1.PagePadding...)
-		}
+	body := j.p.pages.of(code)
+	if r.Settings.Tokens == request.TokensOff {
+		body = j.p.bare.of(code)
 	}
-	body = r.Claim(body)
 	var contentType []byte
 	if len(body) > 0 {
 		contentType = typeHTML
+		if agent, found := r.Get(header.UserAgent); found && code >= 400 && r.Major > 0 && h1.WantsPadding(agent) {
+			body = r.Claim(append(append(r.Scratch(), body...), h1.PagePadding...))
+		}
 	}
 	// The client is gone if this fails; the edge knows.
 	_ = r.Answer(r.ErrStatus, contentType, body)

@@ -123,7 +123,7 @@ type answer struct {
 
 func (g *gateway) serve(r *request.Request) answer {
 	g.t.Helper()
-	g.client.Reset()
+	g.client.Recycle()
 	g.slept = 0
 	g.program.Serve(r)
 	return answer{r, g.client.Head(), g.client.Body()}

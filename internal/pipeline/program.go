@@ -18,7 +18,8 @@ type Program struct {
 	numbered  []*listener // by the number that connections carry; nil where this program does not listen
 	listens   []conf.Listen
 	slots     int
-	version   string
+	pages     *pages
+	bare      *pages        // with server_tokens off
 	upstreams *upstream.Set // nil without an http block
 }
 

@@ -88,9 +88,7 @@ func (h *handler) requests(r *request.Request) phase.Next {
 		r.ReqStatus = request.LimitPassed
 		return phase.Continue
 	}
-	if r.Logs(h.delay) {
-		r.Logf(h.delay, `delaying request%s, excess: %s, by zone "%s"`, h.req.dryMark(), v.Excess, h.req.zone(&l, v.Leg))
-	}
+	logRequest(r, h.delay, "delaying request", h.req.dryMark(), v.Excess, ", by zone ", h.req.zone(&l, v.Leg))
 	if h.req.dryRun {
 		r.ReqStatus = request.LimitDelayedDryRun
 		return phase.Continue
@@ -107,11 +105,10 @@ func (h *handler) requests(r *request.Request) phase.Next {
 // refuse logs a refusal of limit_req and, unless it is a rehearsal, makes it the answer.
 func (h *handler) refuse(r *request.Request, l *legs, v *limitgate.Verdict) phase.Next {
 	zone := h.req.zone(l, v.Leg)
-	switch {
-	case v.NoRoom:
+	if v.NoRoom {
 		r.Logf(errorlog.Crit, `could not allocate node in limit_req zone "%s"`, zone)
-	case r.Logs(h.req.level):
-		r.Logf(h.req.level, `limiting requests%s, excess: %s by zone "%s"`, h.req.dryMark(), v.Excess, zone)
+	} else {
+		logRequest(r, h.req.level, "limiting requests", h.req.dryMark(), v.Excess, " by zone ", zone)
 	}
 	if h.req.dryRun {
 		r.ReqStatus = request.LimitRejectedDryRun
@@ -142,15 +139,10 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		return phase.Continue
 	}
 	zone := h.conn.zone(&l, v.Leg)
-	switch {
-	case v.NoRoom:
+	if v.NoRoom {
 		r.Logf(errorlog.Crit, `could not allocate node in limit_conn zone "%s"`, zone)
-	case r.Logs(h.conn.level):
-		comma := ""
-		if h.conn.dryRun {
-			comma = ","
-		}
-		r.Logf(h.conn.level, `limiting connections%s%s by zone "%s"`, h.conn.dryMark(), comma, zone)
+	} else {
+		h.conn.logConnection(r, zone)
 	}
 	if h.conn.dryRun {
 		r.ConnStatus = request.LimitRejectedDryRun
@@ -159,6 +151,30 @@ func (h *handler) connections(r *request.Request) phase.Next {
 	r.ConnStatus = request.LimitRejected
 	r.Fail(h.conn.status)
 	return phase.Fail
+}
+
+// logRequest writes what limit_req did, without garbage: a flood of refusals must not become a flood of work.
+func logRequest(r *request.Request, level errorlog.Level, what, mark string, excess limitgate.Excess, by, zone string) {
+	if !r.Logs(level) {
+		return
+	}
+	b := append(append(r.BeginLog(level), what...), mark...)
+	b = excess.Append(append(b, ", excess: "...))
+	b = append(append(append(append(b, by...), '"'), zone...), '"')
+	r.EndLog(level, b)
+}
+
+// logConnection writes that limit_conn refused a request.
+func (g *group) logConnection(r *request.Request, zone string) {
+	if !r.Logs(g.level) {
+		return
+	}
+	b := append(append(r.BeginLog(g.level), "limiting connections"...), g.dryMark()...)
+	if g.dryRun {
+		b = append(b, ',')
+	}
+	b = append(append(append(b, " by zone \""...), zone...), '"')
+	r.EndLog(g.level, b)
 }
 
 // undecided answers for a zone that could not decide.

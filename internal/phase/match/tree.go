@@ -73,7 +73,7 @@ func (l *level) find(r *request.Request, in *target) (*target, verdict) {
 		}
 		in = e.target
 		if e.inner != nil {
-			// Whatever was found in there, nginx takes it as final; a missing slash is forgotten.
+			// Whatever is found in there is final.
 			in, _ = e.inner.find(r, in)
 		}
 		return in, ok
