@@ -95,6 +95,7 @@ const acceptPause = 500 * time.Millisecond
 
 // Serve accepts connections until ln is closed, and returns nil then. listener is the index of ln in the program.
 func (s *Server) Serve(ln net.Listener, listener int) error {
+	prepareListener(ln)
 	for {
 		if !s.takePlace() {
 			return nil
