@@ -12,6 +12,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/realip"
 	"github.com/limitgate/limitgate/internal/phase/record"
 	"github.com/limitgate/limitgate/internal/phase/rewrite"
+	"github.com/limitgate/limitgate/internal/phase/shape"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -71,6 +72,7 @@ func (c *compiler) compile(s *conf.Scope) {
 		serverName = c.names[server][0].String()
 	}
 	out.settings = c.read.settings(s, serverName)
+	out.shaper = shape.Compile(c.env, s)
 	h := &out.handlers
 	h[phase.RealIP] = realip.Compile(c.env, s)
 	h[phase.Limit] = limit.Compile(c.env, s)
