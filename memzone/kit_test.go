@@ -11,7 +11,3 @@ import (
 func fresh(testing.TB) limitgate.Zone { return memzone.New(memzone.Config{}) }
 
 func TestKit(t *testing.T) { zonetest.Run(t, fresh) }
-
-func TestModel(t *testing.T) {
-	zonetest.Run(t, func(testing.TB) limitgate.Zone { return zonetest.NewModel() })
-}

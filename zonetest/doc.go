@@ -1,5 +1,5 @@
-// Package zonetest is the kit every limitgate.Zone passes: what limits decide on it, that nothing is lost or admitted
-// twice when many ask at once, and what it costs. It tests a zone through limiters only and knows no zone's insides.
+// Package zonetest is the kit every limitgate.Zone passes: what limits decide on it, and that nothing is lost or admitted
+// twice when many ask at once. It tests a zone through limiters only and knows no zone's insides.
 //
 //	func TestZone(t *testing.T) {
 //		zonetest.Run(t, func(testing.TB) limitgate.Zone { return memzone.New(memzone.Config{}) })
@@ -38,7 +38,7 @@ func Run(t *testing.T, f Factory) {
 		{"AllSameState", AllSameState},
 		{"ConnConservation", ConnConservation},
 		{"AcquireAll", AcquireAll},
-		{"Refund", Refund},
+		{"Places", Places},
 		{"Twin", Twin},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, f) })

@@ -12,7 +12,7 @@ import (
 	"github.com/limitgate/limitgate"
 )
 
-// HotKey: a limit of 20,000 hit by 30,000 goroutines on a key that nobody has seen admits exactly 20,000, while others churn
+// HotKey tests this: a limit of 20,000 hit by 30,000 goroutines on a key that nobody has seen admits exactly 20,000, while others churn
 // keys around it.
 func HotKey(t testing.TB, f Factory) {
 	l := limiter(t, f(t), limitgate.Req{Rate: limitgate.PerSecond(1), Burst: 19_999, NoDelay: true})
@@ -48,7 +48,7 @@ func HotKey(t testing.TB, f Factory) {
 	}
 }
 
-// FirstMeeting: goroutines that meet at a key nobody has seen share one budget, and all of it.
+// FirstMeeting tests this: goroutines that meet at a key nobody has seen share one budget, and all of it.
 func FirstMeeting(t testing.TB, f Factory) {
 	const workers, rounds = 6, 300
 	l := limiter(t, f(t), limitgate.Req{Rate: limitgate.PerDay(1), Burst: 2, NoDelay: true})
@@ -75,7 +75,7 @@ func FirstMeeting(t testing.TB, f Factory) {
 	}
 }
 
-// AllExact: two limits on each request, in different zones, the second the tight one. It admits its number, and the loose
+// AllExact tests this: two limits on each request, in different zones, the second the tight one. It admits its number, and the loose
 // one is charged exactly that.
 func AllExact(t testing.TB, f Factory) {
 	const tight, loose = 2000, 2500
@@ -113,7 +113,7 @@ func used(t testing.TB, l *limitgate.Limiter, key string, n int64) int64 {
 	return n - 1 - d.Remaining
 }
 
-// AllConservation: requests over two of a few keys of one zone. In the end each limit is charged what was admitted of it,
+// AllConservation tests this: requests over two of a few keys of one zone. In the end each limit is charged what was admitted of it,
 // whatever was taken back in between.
 func AllConservation(t testing.TB, f Factory) {
 	const keys = 6
@@ -150,7 +150,7 @@ func AllConservation(t testing.TB, f Factory) {
 	}
 }
 
-// AllSameState: two legs that name one state each judge it, and it is charged once.
+// AllSameState tests this: two legs that name one state each judge it, and it is charged once.
 func AllSameState(t testing.TB, f Factory) {
 	ctx := context.Background()
 	z := f(t)
@@ -171,7 +171,7 @@ func AllSameState(t testing.TB, f Factory) {
 	}
 }
 
-// ConnConservation: places balance to nothing, and the limit holds at every instant.
+// ConnConservation tests this: places balance to nothing, and the limit holds at every instant.
 func ConnConservation(t testing.TB, f Factory) {
 	const keys, limit = 20, 3
 	ctx := context.Background()
@@ -227,7 +227,7 @@ func ConnConservation(t testing.TB, f Factory) {
 	}
 }
 
-// AcquireAll: several limits are asked in order; the first that is full refuses and nothing stays held.
+// AcquireAll tests this: several limits are asked in order; the first that is full refuses and nothing stays held.
 func AcquireAll(t testing.TB, f Factory) {
 	ctx := context.Background()
 	ip := limiter(t, f(t), limitgate.Conn{Limit: 5})

@@ -46,7 +46,7 @@ func check(t testing.TB, l *limitgate.Limiter, now limitgate.Time, key string, c
 // ms is an instant of a test.
 func ms(n int64) limitgate.Time { return t0 + limitgate.Time(n*int64(time.Millisecond)) }
 
-// Kinds: the first limit fixes what a zone holds, and another kind is refused.
+// Kinds tests this: the first limit fixes what a zone holds, and another kind is refused.
 func Kinds(t testing.TB, f Factory) {
 	req := limitgate.Req{Rate: limitgate.PerSecond(1)}
 	nginx := limitgate.Req{Rate: limitgate.PerSecond(1), Arithmetic: limitgate.Nginx}
@@ -62,7 +62,7 @@ func Kinds(t testing.TB, f Factory) {
 	}
 }
 
-// CheckChangesNothing: a check tells what a take would, as often as asked, at every state, a cut included.
+// CheckChangesNothing tests this: a check tells what a take would, as often as asked, at every state, a cut included.
 func CheckChangesNothing(t testing.TB, f Factory) {
 	for _, a := range []limitgate.Arithmetic{limitgate.Exact, limitgate.Nginx} {
 		l := limiter(t, f(t), limitgate.Req{Rate: limitgate.PerSecond(10), Burst: 3, Delay: 1, Arithmetic: a})
@@ -83,7 +83,7 @@ func CheckChangesNothing(t testing.TB, f Factory) {
 	}
 }
 
-// KeepsNoKey: the bytes of a key may change after the call.
+// KeepsNoKey tests this: the bytes of a key may change after the call.
 func KeepsNoKey(t testing.TB, f Factory) {
 	l := limiter(t, f(t), limitgate.Req{Rate: limitgate.PerSecond(1)})
 	buf := make([]byte, 0, 8)
@@ -100,9 +100,8 @@ func KeepsNoKey(t testing.TB, f Factory) {
 	}
 }
 
-// Refund: what was charged to one of two limits is given back exactly when the other refuses, so that asking in vain
-// leaves no trace.
-func Refund(t testing.TB, f Factory) {
+// Places tests this: a place is released once, a refused request has none, and the verbs of one kind of limit refuse the other.
+func Places(t testing.TB, f Factory) {
 	ctx := context.Background()
 	conn := limiter(t, f(t), limitgate.Conn{Limit: 2})
 	a, _, err := conn.AcquireAt(ctx, t0, "k")
@@ -140,7 +139,7 @@ func Refund(t testing.TB, f Factory) {
 	}
 }
 
-// Twin: over random requests the zone decides as Model does, to the last field.
+// Twin tests this: over random requests the zone decides as Model does, to the last field.
 func Twin(t testing.TB, f Factory) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 40 {

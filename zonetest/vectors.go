@@ -196,34 +196,37 @@ func ConnVectors(t testing.TB, f Factory) {
 	}
 }
 
-func runConn(t testing.TB, f Factory, c vectors.Case) {
+// connLimits are the limits of a conn case: by location, and in declared order. Those on one zone share it.
+func connLimits(t testing.TB, f Factory, c vectors.Case) map[string][]namedLimit {
 	t.Helper()
 	zones := map[string]limitgate.Zone{}
-	limiter := func(zone string, limit int64) namedLimit {
+	add := func(to []namedLimit, zone string, limit int64) []namedLimit {
 		if zones[zone] == nil {
 			zones[zone] = f(t)
 		}
-		l, err := limitgate.NewLimiter(zones[zone], limitgate.Conn{Limit: limit})
-		if err != nil {
-			t.Fatalf("%s: %v", c.ID, err)
-		}
-		return namedLimit{zone, l}
+		return append(to, namedLimit{zone, limiter(t, zones[zone], limitgate.Conn{Limit: limit})})
 	}
 	locs := map[string][]namedLimit{}
 	switch p := c.Params; {
 	case len(p.Locations) > 0:
 		for loc, ls := range p.Locations {
 			for _, l := range ls {
-				locs[loc] = append(locs[loc], limiter(l.Zone, l.Limit))
+				locs[loc] = add(locs[loc], l.Zone, l.Limit)
 			}
 		}
 	case len(p.Zones) > 0:
 		for _, z := range p.Zones {
-			locs[""] = append(locs[""], limiter(z.Name, z.Limit))
+			locs[""] = add(locs[""], z.Name, z.Limit)
 		}
 	default:
-		locs[""] = []namedLimit{limiter("z", p.Limit)}
+		locs[""] = add(nil, "z", p.Limit)
 	}
+	return locs
+}
+
+func runConn(t testing.TB, f Factory, c vectors.Case) {
+	t.Helper()
+	locs := connLimits(t, f, c)
 	ctx := context.Background()
 	held := map[int][]limitgate.Place{}
 	for i, e := range c.Events {

@@ -94,7 +94,10 @@ func (f *fieldParser) header(id HeaderID) Header {
 func (f *fieldParser) whole(b []byte) bool {
 	start := int(f.pos)
 	i := start
-	for i < len(b) && nameClass[b[i]] == namePlain {
+	for _, c := range b[start:] {
+		if nameClass[c] != namePlain {
+			break
+		}
 		i++
 	}
 	if i == start || i >= len(b) || b[i] != ':' {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/limitgate/limitgate"
@@ -16,31 +18,43 @@ import (
 const bodySize = 16 << 10
 
 // bodyReader reads the request body. What came with the head is taken from the connection's input; the rest is read into a
-// buffer of its own, so that the head stays where the request's slices point.
+// buffer of its own, so that the head stays where the request's slices point. Another goroutine than the connection's may be
+// in ReadBody, BodyDone and BodyHere while that one sends the answer.
 type bodyReader struct {
-	x       *exchange
-	frame   h1.Body
-	piece   []byte // read and not yet given out
-	err     error  // instead of the next piece
-	taken   int64  // bytes of the body on the wire, framing included
-	given   int64  // bytes of the body itself
-	asked   bool   // ReadBody was called
-	expects bool   // the client waits for 100 Continue
-	own     *[bodySize]byte
-	win     window // of own
+	x       *exchange    // nil where there is no body
+	expects bool         // the client waits for 100 Continue; set before anybody reads
+	taken   atomic.Int64 // bytes of the body on the wire, framing included
+	aborted atomic.Bool  // AbortBody was called
+
+	mu    sync.Mutex // guards what follows, but for own and win while a goroutine reads into them
+	frame h1.Body
+	piece []byte // read and not yet given out
+	err   error  // instead of the next piece
+	bad   bool   // the framing is broken: nothing behind it can be understood
+	given int64  // bytes of the body itself
+	asked bool   // ReadBody was called
+	own   *[bodySize]byte
+	win   window // of own
 }
 
-func (b *bodyReader) reset() { *b = bodyReader{} }
+func (b *bodyReader) reset() {
+	if b.x != nil {
+		*b = bodyReader{}
+	}
+}
 
 func (b *bodyReader) begin(x *exchange) {
-	b.x = x
 	if b.frame = x.head.Body(); !b.frame.Done() {
+		b.x = x
 		b.expects = x.head.Has(h1.HeaderExpect) && x.head.Expect100(x.c.in.rest())
 	}
 }
 
 // here reports whether the whole body is in memory. It looks with a copy of the framing and takes nothing.
 func (b *bodyReader) here() bool {
+	if b.x == nil {
+		return true
+	}
 	f := b.frame
 	if n := f.Remaining(); n >= 0 {
 		return n <= int64(len(b.x.c.in.rest()))
@@ -60,10 +74,32 @@ func (b *bodyReader) here() bool {
 }
 
 // over reports whether the body was read to its end.
-func (b *bodyReader) over() bool { return b.frame.Done() && len(b.piece) == 0 }
+func (b *bodyReader) over() bool {
+	if b.x == nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.frame.Done() && len(b.piece) == 0
+}
 
-// broken reports whether no more of the body can be read.
-func (b *bodyReader) broken() bool { return b.err != nil }
+// allHere reports whether no byte of the body is left on the wire.
+func (b *bodyReader) allHere() bool {
+	if b.x == nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settle()
+	return b.frame.Done()
+}
+
+// broken reports whether the end of the body can't be found.
+func (b *bodyReader) broken() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bad
+}
 
 // source is where the next bytes of the body are.
 func (b *bodyReader) source() *window {
@@ -73,16 +109,17 @@ func (b *bodyReader) source() *window {
 	return &b.x.c.in
 }
 
-// settle takes the next piece from memory, if there is one.
+// settle takes the next piece from memory, if there is one. b is locked.
 func (b *bodyReader) settle() {
 	for len(b.piece) == 0 && b.err == nil && !b.frame.Done() {
 		w := b.source()
 		skip, data, err := b.frame.Next(w.rest())
 		b.piece = w.buf[w.r+skip : w.r+skip+data]
 		w.r += skip + data
-		b.taken += int64(skip + data)
+		b.taken.Add(int64(skip + data))
 		b.given += int64(data)
 		if err != nil {
+			b.bad = true
 			b.err = &request.BodyError{Status: 400, Level: errorlog.Error, Log: "client sent invalid chunked body"}
 		}
 		if skip+data == 0 {
@@ -92,25 +129,42 @@ func (b *bodyReader) settle() {
 }
 
 // skipHere forgets what is in memory of a body nobody asked for, because whether it ends there, or is broken, decides
-// about the connection.
-func (b *bodyReader) skipHere() {
-	for b.settle(); len(b.piece) > 0; b.settle() {
-		b.piece = nil
+// about the connection. It reports whether the body is sound so far.
+func (b *bodyReader) skipHere() bool {
+	if b.x == nil {
+		return true
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.asked {
+		for b.settle(); len(b.piece) > 0; b.settle() {
+			b.piece = nil
+		}
+	}
+	return b.err == nil
 }
+
+// errAborted is what ReadBody returns after AbortBody.
+var errAborted = errors.New("reading the request body: aborted")
 
 // ReadBody implements request.Stream.
 func (x *exchange) ReadBody() ([]byte, error) {
 	b := &x.body
+	if b.x == nil {
+		return nil, io.EOF
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if !b.asked {
 		b.asked = true
-		if err := b.admit(); err != nil {
-			return nil, err
-		}
+		b.err = b.admit()
 	}
 	for {
+		if b.aborted.Load() {
+			return nil, errAborted
+		}
 		b.settle()
-		if n := b.x.scope().MaxBody; n > 0 && b.given > n && x.r.BodyLength < 0 && b.err == nil {
+		if n := x.scope().MaxBody; n > 0 && b.given > n && x.r.BodyLength < 0 && b.err == nil {
 			b.err = &request.BodyError{Status: 413, Level: errorlog.Error,
 				Log: fmt.Sprintf("client intended to send too large chunked body: %d+%d bytes", b.given-int64(len(b.piece)), len(b.piece))}
 		}
@@ -125,56 +179,72 @@ func (x *exchange) ReadBody() ([]byte, error) {
 			return nil, io.EOF
 		}
 		if err := b.fill(x.scope()); err != nil {
-			b.err = err
 			return nil, err
 		}
+	}
+}
+
+// AbortBody implements request.Stream.
+func (x *exchange) AbortBody() {
+	if x.body.x != nil {
+		x.body.aborted.Store(true)
+		_ = x.c.nc.SetReadDeadline(longAgo()) // a dead socket ends the read as well
 	}
 }
 
 // admit checks the announced length and answers a client that waits to be told to go on.
 func (b *bodyReader) admit() error {
 	x := b.x
-	if b.x == nil {
-		return nil // a fault: there is no body
-	}
 	if n := x.scope().MaxBody; n > 0 && x.r.BodyLength > n {
-		b.err = &request.BodyError{Status: 413, Level: errorlog.Error,
+		return &request.BodyError{Status: 413, Level: errorlog.Error,
 			Log: fmt.Sprintf("client intended to send too large body: %d bytes", x.r.BodyLength)}
-		return b.err
 	}
-	if !b.expects || b.taken > 0 || len(x.c.in.rest()) > 0 {
+	if !b.expects || b.taken.Load() > 0 || len(x.c.in.rest()) > 0 {
 		return nil
 	}
-	b.expects = false
-	if err := x.c.write([]byte("HTTP/1.1 100 Continue\r\n\r\n")); err != nil {
-		x.err = err
-		b.err = &request.BodyError{Status: 400, Level: errorlog.Info, Log: "client prematurely closed connection"}
+	x.sending.Lock() // the answer's head may be on its way, and makes this one pointless
+	defer x.sending.Unlock()
+	if x.r.Response.Sent {
+		return nil
 	}
-	return b.err
+	if x.c.write([]byte("HTTP/1.1 100 Continue\r\n\r\n")) != nil {
+		x.mute.Store(true)
+		return &request.BodyError{Status: 400, Level: errorlog.Info, Log: "client prematurely closed connection"}
+	}
+	return nil
 }
 
-// fill reads more of the body, waiting for client_body_timeout.
+// fill reads more of the body, waiting for client_body_timeout. b is locked before and after, but not meanwhile.
 func (b *bodyReader) fill(s *request.Settings) error {
 	x := b.x
-	x.c.presence.rest(x.c)
-	x.stale = true
 	x.c.await(x.srv.cfg.Now(), s.BodyTimeout)
+	if b.aborted.Load() { // as in arm: look behind our own deadline
+		_ = x.c.nc.SetReadDeadline(longAgo())
+	}
 	n, err := b.more()
 	if n > 0 {
 		return nil
 	}
+	if b.aborted.Load() && isTimeout(err) {
+		return errAborted
+	}
 	// As in nginx the client gets no answer: it has left, or is taken for gone.
-	x.mute = true
-	if isTimeout(err) {
-		return &request.BodyError{Status: 408, Level: errorlog.Info}
+	x.mute.Store(true)
+	e := &request.BodyError{Status: 400, Level: errorlog.Info}
+	switch {
+	case isTimeout(err):
+		e.Status = 408
+	case errors.Is(err, io.EOF):
+		e.Log = "client prematurely closed connection"
+	default:
+		e.Log = "recv() failed (" + errnoText(err) + ")"
 	}
-	if errors.Is(err, io.EOF) {
-		return &request.BodyError{Status: 400, Level: errorlog.Info, Log: "client prematurely closed connection"}
-	}
-	return &request.BodyError{Status: 400, Level: errorlog.Info, Log: "recv() failed (" + errnoText(err) + ")"}
+	b.err = e
+	return e
 }
 
-// more reads once into the body's buffer, never beyond a body whose length is known.
+// more reads once into the body's buffer, never beyond a body whose length is known. b is locked before and after, but not
+// meanwhile.
 func (b *bodyReader) more() (int, error) {
 	if b.own == nil {
 		b.own = b.x.srv.bodies.Get().(*[bodySize]byte)
@@ -185,7 +255,9 @@ func (b *bodyReader) more() (int, error) {
 	if n := b.frame.Remaining(); n >= 0 {
 		room = min(room, n)
 	}
+	b.mu.Unlock()
 	n, err := b.x.c.read(b.win.buf[:room])
+	b.mu.Lock()
 	b.win.w = n
 	return n, err
 }
@@ -196,17 +268,22 @@ func (b *bodyReader) drop(s *request.Settings) bool {
 	x := b.x
 	end := x.srv.cfg.Now() + limitgate.Time(s.LingeringTime)
 	x.stale = true
+	if b.aborted.Swap(false) {
+		x.c.rdl.at = 0 // the socket's deadline has passed
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for {
 		b.piece = nil
 		b.settle()
 		if b.err != nil {
 			return false
 		}
-		if b.over() {
-			return true
-		}
 		if len(b.piece) > 0 {
 			continue
+		}
+		if b.frame.Done() {
+			return true
 		}
 		now := x.srv.cfg.Now()
 		if now >= end || x.srv.killed.Load() {
@@ -221,6 +298,9 @@ func (b *bodyReader) drop(s *request.Settings) bool {
 
 // release returns the body's buffer; bytes behind the body are the next request's.
 func (b *bodyReader) release(s *Server) {
+	if b.x != nil && b.aborted.Load() {
+		b.x.c.rdl.at = 0 // the socket's deadline has passed
+	}
 	if b.own == nil {
 		return
 	}
@@ -237,15 +317,27 @@ func (b *bodyReader) release(s *Server) {
 
 // BodyDone implements request.Stream.
 func (x *exchange) BodyDone() bool {
-	x.body.settle()
-	return x.body.over()
+	b := &x.body
+	if b.x == nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settle()
+	return b.frame.Done() && len(b.piece) == 0
 }
 
 // BodyHere implements request.Stream.
 func (x *exchange) BodyHere() bool {
-	x.body.settle()
-	return len(x.body.piece) > 0
+	b := &x.body
+	if b.x == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settle()
+	return len(b.piece) > 0
 }
 
 // RequestLength implements request.Stream.
-func (x *exchange) RequestLength() int64 { return x.headSize + x.body.taken }
+func (x *exchange) RequestLength() int64 { return x.headSize + x.body.taken.Load() }

@@ -231,3 +231,86 @@ func TestRequestLength(t *testing.T) {
 		t.Errorf("request length: got %d, want %d", n, len(req))
 	}
 }
+
+// A streamed body is read by another goroutine, which AbortBody ends; the connection goes on when the rest has come.
+func TestAbortBody(t *testing.T) {
+	bothWays(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		_, _, addr := open(t, wrap, func(s *site) {
+			s.settings.LingeringTimeout = time.Second
+			s.serve = func(r *request.Request) {
+				if string(r.URI) != "/stream" {
+					demo(r)
+					return
+				}
+				read := make(chan error, 1)
+				go func() { // ends with the body
+					_, err := readAll(r)
+					read <- err
+				}()
+				time.Sleep(time.Duration(r.Conn.Requests%3) * 5 * time.Millisecond)
+				r.Response.Length = 2
+				r.Response.Status = 200
+				_ = r.SendHead()
+				_ = r.SendBody([]byte("ok"))
+				r.Stream.AbortBody()
+				if err := <-read; !errors.Is(err, errAborted) {
+					t.Errorf("ReadBody: got %v, want %v", err, errAborted)
+				}
+				if _, err := r.Stream.ReadBody(); !errors.Is(err, errAborted) {
+					t.Errorf("ReadBody afterwards: got %v, want %v", err, errAborted)
+				}
+				_ = r.Stream.Finish()
+			}
+		})
+		c := dial(t, addr)
+		for i := range 9 {
+			c.send("POST /stream HTTP/1.1\r\nHost: h\r\n")
+			if i%2 == 0 {
+				c.send("Expect: 100-continue\r\n")
+			}
+			c.send("Content-Length: 10\r\n\r\n")
+			if i%2 == 0 {
+				if peek, _ := c.r.Peek(12); string(peek) == "HTTP/1.1 100" { // unless the answer was faster
+					c.head()
+				}
+			}
+			c.send("abc")
+			if _, body := c.response(); body != "ok" {
+				t.Errorf("got %q", body)
+			}
+			c.send("defghijGET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+			if _, body := c.response(); body != "hello /next\n" {
+				t.Errorf("behind the body: got %q", body)
+			}
+		}
+	})
+}
+
+func TestPipelined(t *testing.T) {
+	bothWays(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		_, _, addr := open(t, wrap, func(s *site) {
+			s.serve = func(r *request.Request) {
+				_, _ = readAll(r)
+				answerText(r, 200, map[bool]string{true: "p", false: "."}[r.Pipelined])
+			}
+		})
+		const get, post = "GET / HTTP/1.1\r\nHost: h\r\n\r\n", "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+		c := dial(t, addr)
+		got := ""
+		for _, send := range []string{get, get + get, post + "0\r\n\r\n" + get + get, post, get} {
+			c.send(send)
+			if send == post {
+				time.Sleep(5 * time.Millisecond)
+				c.send("1\r\na\r\n0\r\n\r\n" + get)
+				send += get
+			}
+			for range strings.Count(send, "HTTP/1.1") {
+				_, body := c.response()
+				got += body
+			}
+		}
+		if want := "." + ".p" + ".pp" + ".p" + "."; got != want {
+			t.Errorf("pipelined: got %q, want %q", got, want)
+		}
+	})
+}

@@ -46,8 +46,7 @@ type conn struct {
 	info request.Conn
 	raw  raw
 	in   window
-	inp  *[inputSize]byte // where in began, for the pool
-	x    *exchange        // nil while idle
+	x    *exchange // nil while idle
 
 	state   atomic.Uint32 // a connState; read by any goroutine
 	rdl     deadline
@@ -58,7 +57,8 @@ type conn struct {
 	idleFor time.Duration
 	log     *errorlog.Log // of the last request, for what happens between requests
 	linger  *request.Settings
-	own     bool // the deadline on the socket may be another goroutine's
+	piped   bool // the next request's first bytes came with the last
+	strayed bool // stray has happened
 
 	presence presence
 	leaving  atomic.Bool // its listener is gone: no other request follows
@@ -107,6 +107,10 @@ func (c *conn) run() {
 func (c *conn) end() {
 	if v := recover(); v != nil {
 		c.logPanic(v, debug.Stack())
+		if c.x != nil {
+			c.x.releaseProgram()
+			c.x = nil // the program may have left a goroutine behind that uses it
+		}
 	}
 	c.enter(closed)
 	c.presence.close(c)
@@ -198,14 +202,14 @@ func (c *conn) kill() {
 // stray reports whether a read ended because of a deadline that was meant for an earlier state of the connection: a
 // request came while the server began to drain. The wait then goes on.
 func (c *conn) stray(err error) bool {
-	if !isTimeout(err) || !c.draining() || c.srv.killed.Load() || c.own {
+	if !isTimeout(err) || !c.draining() || c.srv.killed.Load() || c.strayed || c.x != nil && c.x.body.aborted.Load() {
 		return false
 	}
 	s := connState(c.state.Load())
 	if s != reading && s != writing {
 		return false
 	}
-	c.own, c.rdl.at = true, 0
+	c.strayed, c.rdl.at = true, 0
 	c.arm()
 	return true
 }
@@ -271,8 +275,9 @@ func (c *conn) advance(ready bool) progress {
 		if !c.serveRequest() {
 			return finished
 		}
+		c.piped = true
 	}
-	c.in.r, c.in.w = 0, 0
+	c.in.r, c.in.w, c.piped = 0, 0, false
 	if c.info.Requests == 0 {
 		return hungry // nothing was here yet
 	}
@@ -305,7 +310,7 @@ func (c *conn) lost(err error) {
 	if c.srv.killed.Load() {
 		return
 	}
-	x.mute = true
+	x.mute.Store(true)
 	x.truncated()
 	x.r.Fault = request.Fault{Status: 400, Log: "client prematurely closed connection while " + x.head.Reading()}
 	switch {
@@ -352,12 +357,8 @@ func (c *conn) serverName() string {
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
-// attach gives the connection a buffer and an exchange.
+// attach gives the connection an exchange, and with it input memory.
 func (c *conn) attach() *exchange {
-	if c.inp == nil {
-		c.inp = c.srv.inputs.Get().(*[inputSize]byte)
-		c.in = window{buf: c.inp[:]}
-	}
 	if c.x == nil {
 		c.x = c.srv.exchanges.Get().(*exchange)
 		c.x.attach(c)
@@ -365,15 +366,11 @@ func (c *conn) attach() *exchange {
 	return c.x
 }
 
-// detach returns both. Nothing of a request may be in use.
+// detach returns both. All input was used, and nothing of a request may be in use.
 func (c *conn) detach() {
 	c.x.detach()
 	c.srv.exchanges.Put(c.x)
 	c.x = nil
-	if c.inp != nil && c.in.r == c.in.w {
-		c.srv.inputs.Put(c.inp)
-		c.inp, c.in = nil, window{}
-	}
 }
 
 // room makes place for at least one more byte of input. A head that was parsed in part may move, as its parser allows; one

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,6 +25,7 @@ type exchange struct {
 	srv *Server
 	c   *conn
 	r   request.Request
+	in  [inputSize]byte // what the connection's input begins with
 
 	prog     edge.Program // held from begin to the end of the answer
 	settings *request.HeadSettings
@@ -39,9 +42,12 @@ type exchange struct {
 	body   bodyReader
 	answer answer
 
-	mute    bool // the client gets nothing (more)
-	awaited bool // Await was called and not taken back
-	err     error
+	mute    atomic.Bool // the client gets nothing (more)
+	awaited bool        // Await was called and not taken back
+	err     error       // the client can't be written to
+
+	// sending is held where 100 Continue and the answer's head could meet: they may come from two goroutines.
+	sending sync.Mutex
 }
 
 var _ request.Stream = (*exchange)(nil)
@@ -54,10 +60,12 @@ func newExchange(s *Server) *exchange {
 
 func (x *exchange) attach(c *conn) {
 	x.c = c
+	c.in = window{buf: x.in[:]}
 	x.r.Conn = &c.info
 }
 
 func (x *exchange) detach() {
+	x.c.in = window{}
 	x.c, x.r.Conn = nil, nil
 	x.begun = false
 }
@@ -99,9 +107,11 @@ func (x *exchange) begin() {
 	}
 	x.r.Reset()
 	x.head.Reset()
-	x.begun, x.resumed, x.mute, x.awaited, x.stale, x.err = true, false, false, false, false, nil
+	x.begun, x.resumed, x.awaited, x.stale, x.err = true, false, false, false, nil
+	x.mute.Store(false)
 	x.now = x.srv.cfg.Now()
 	x.r.Start = x.now
+	x.r.Pipelined = c.piped
 	x.sentAt, x.headSize = c.sent, 0
 	x.answer.reset()
 	x.body.reset()
@@ -242,7 +252,7 @@ func (x *exchange) finish() bool {
 		c.log = x.settings.ErrorLog
 	}
 	c.idleFor = s.KeepaliveTimeout
-	if r.Response.Silent || x.mute || x.err != nil || !r.Response.Sent || !x.answer.done {
+	if r.Response.Silent || x.mute.Load() || x.err != nil || !r.Response.Sent || !x.answer.done {
 		return false
 	}
 	if x.answer.keep && !x.body.over() {

@@ -27,6 +27,7 @@ type site struct {
 	held     atomic.Int64
 	served   atomic.Int64
 	log      *lockedBuffer
+	product  string // in error pages
 
 	mu     sync.Mutex // guards faults and ends
 	faults []request.Fault
@@ -51,7 +52,7 @@ func (l *lockedBuffer) String() string {
 }
 
 func newSite(serve func(r *request.Request)) *site {
-	s := &site{serve: serve, log: &lockedBuffer{}}
+	s := &site{serve: serve, log: &lockedBuffer{}, product: "limitgate"}
 	log := errorlog.New(errorlog.Sink{Writer: s.log, Level: errorlog.Info})
 	s.head = request.HeadSettings{
 		HeaderTimeout: 10 * time.Second, HeaderBuffer: 1024, LargeBuffers: 4, LargeSize: 8192, IgnoreInvalid: true, MergeSlashes: true,
@@ -79,7 +80,7 @@ func (s *site) Serve(r *request.Request) {
 		}
 		r.Response.Close = true
 		code := h1.AnswerStatus(r.Fault.Status)
-		_ = r.Answer(code, []byte("text/html"), h1.AppendPage(nil, r.Fault.Status, "limitgate"))
+		_ = r.Answer(code, []byte("text/html"), h1.AppendPage(nil, r.Fault.Status, s.product))
 		_ = r.Stream.Finish()
 		return
 	}

@@ -56,8 +56,7 @@ func (p *presence) watch(c *conn) {
 	if p.watched {
 		return
 	}
-	c.x.body.settle()
-	if c.x.body.frame.Done() { // else the connection's next bytes are the body's
+	if c.x.body.allHere() { // else the connection's next bytes are the body's
 		p.attended.begin(c)
 	}
 }

@@ -85,23 +85,28 @@ func (w *raw) read(b []byte) (n int, more bool, e syscall.Errno) {
 	return int(r), true, 0
 }
 
-// write sends what the socket takes at once.
+// write sends what the socket takes at once. As a message it is cheaper than by write(2), and raises no signal where the
+// client has left.
 func (w *raw) write(b []byte) (int, error) {
 	w.calls++
-	n, _, e := syscall.RawSyscall(syscall.SYS_WRITE, w.fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	n, _, e := syscall.RawSyscall6(syscall.SYS_SENDTO, w.fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
+		syscall.MSG_NOSIGNAL, 0, 0)
 	return written(n, e)
 }
 
 // writev sends what the socket takes at once of three pieces, the first of which is not empty.
 func (w *raw) writev(a, p []byte, tail string) (int, error) {
-	iov := &w.inq.iov
-	iov[0].Base, iov[1].Base, iov[2].Base = unsafe.SliceData(a), unsafe.SliceData(p), unsafe.StringData(tail)
-	iov[0].SetLen(len(a))
-	iov[1].SetLen(len(p))
-	iov[2].SetLen(len(tail))
+	q := &w.inq
+	q.iov[0].Base, q.iov[1].Base, q.iov[2].Base = unsafe.SliceData(a), unsafe.SliceData(p), unsafe.StringData(tail)
+	q.iov[0].SetLen(len(a))
+	q.iov[1].SetLen(len(p))
+	q.iov[2].SetLen(len(tail))
+	q.msg.Iov, q.msg.Iovlen = &q.iov[0], uint64(len(q.iov))
+	q.msg.Control = nil
+	q.msg.SetControllen(0)
 	w.calls++
-	n, _, e := syscall.RawSyscall(syscall.SYS_WRITEV, w.fd, uintptr(unsafe.Pointer(&iov[0])), 3)
-	iov[0].Base, iov[1].Base, iov[2].Base = nil, nil, nil
+	n, _, e := syscall.RawSyscall(syscall.SYS_SENDMSG, w.fd, uintptr(unsafe.Pointer(&q.msg)), syscall.MSG_NOSIGNAL)
+	q.iov[0].Base, q.iov[1].Base, q.iov[2].Base = nil, nil, nil
 	return written(n, e)
 }
 
@@ -160,7 +165,11 @@ func (c *conn) runReady() {
 		case w.over:
 			return
 		case w.apart:
-			if !c.serveRequest() || c.advance(false) == finished {
+			if !c.serveRequest() {
+				return
+			}
+			c.piped = c.in.r < c.in.w
+			if c.advance(false) == finished {
 				return
 			}
 		}

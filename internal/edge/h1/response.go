@@ -48,12 +48,18 @@ func (x *exchange) SendHead(r *request.Request) error {
 	if resp.Sent {
 		return errSent
 	}
-	resp.Sent = true
-	x.stale = x.stale || x.awaited
+	if x.body.expects {
+		x.sending.Lock()
+		resp.Sent = true
+		x.sending.Unlock()
+	} else {
+		resp.Sent = true
+	}
+	x.stale = x.stale || x.awaited || x.body.x != nil
 	now := x.clock()
 	s := x.scope()
 	x.decide(r, s)
-	if x.mute || x.err != nil {
+	if x.mute.Load() || x.err != nil {
 		return x.err
 	}
 	if a.own == nil {
@@ -124,12 +130,10 @@ func (x *exchange) SendHead(r *request.Request) error {
 // decide settles how the body is framed and whether the connection lives on.
 func (x *exchange) decide(r *request.Request, s *request.Settings) {
 	resp, a := &r.Response, &x.answer
-	if !x.body.asked {
-		x.body.skipHere()
-	}
+	sound := x.body.skipHere()
 	a.keep = x.head.KeepAlive && r.Fault.Status == 0 && !resp.Close && s.KeepaliveTimeout > 0 &&
 		r.Conn.Requests < s.KeepaliveRequests && x.now-r.Conn.Start <= nanos(s.KeepaliveTime) &&
-		!x.body.broken() && !x.c.draining()
+		sound && !x.c.draining()
 	switch {
 	case resp.Status == 101:
 		a.frame, a.keep = byClose, false
@@ -147,7 +151,7 @@ func (x *exchange) decide(r *request.Request, s *request.Settings) {
 // SendBody implements request.Stream.
 func (x *exchange) SendBody(p []byte) error {
 	a := &x.answer
-	if x.err != nil || len(p) == 0 || a.frame == noBody || x.mute || a.own == nil {
+	if x.err != nil || len(p) == 0 || a.frame == noBody || x.mute.Load() || a.own == nil {
 		return x.err
 	}
 	x.stale = x.stale || a.parts
@@ -208,7 +212,7 @@ func (x *exchange) Finish() error {
 	a := &x.answer
 	switch a.frame {
 	case byChunks:
-		if !x.mute && a.own != nil {
+		if !x.mute.Load() && a.own != nil {
 			a.out = append(a.out, "0\r\n\r\n"...)
 		}
 	case byLength:

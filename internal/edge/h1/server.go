@@ -45,7 +45,6 @@ type Server struct {
 	watch  *watcher // nil where the platform has none
 
 	exchanges sync.Pool // *exchange
-	inputs    sync.Pool // *[inputSize]byte
 	outputs   sync.Pool // *[outputSize]byte
 	bodies    sync.Pool // *[bodySize]byte
 
@@ -77,7 +76,6 @@ func Open(cfg Config) (*Server, error) {
 	s.names = serverLines(cfg.Product, cfg.Version, cfg.Build)
 	s.changed.L = &s.mu
 	s.exchanges.New = func() any { return newExchange(s) }
-	s.inputs.New = func() any { return new([inputSize]byte) }
 	s.outputs.New = func() any { return new([outputSize]byte) }
 	s.bodies.New = func() any { return new([bodySize]byte) }
 	var err error

@@ -19,7 +19,7 @@ func (x *exchange) Tunnel(peer request.Tunneled) error {
 		return err
 	}
 	_ = c.nc.SetReadDeadline(time.Time{})
-	c.rdl.at, c.own = 0, true
+	c.rdl.at = 0
 	if c.srv.killed.Load() {
 		_ = c.nc.SetDeadline(longAgo())
 	}
