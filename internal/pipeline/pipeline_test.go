@@ -441,3 +441,52 @@ func TestErrorLogOfAScope(t *testing.T) {
 		t.Errorf("the log of the process: got %q, want nothing", got)
 	}
 }
+
+func TestRedirectsInside(t *testing.T) {
+	g := start(t, `server { root /nowhere; set $round "$round+";
+		location / { index /a/b; } location /a/b { return 200 "$uri $round"; }
+		location /loop/ { index /loop/; }
+		location /err/ { error_page 404 /ok; error_page 500 /ok; index /err/; } location /ok { return 200 never; } }`)
+	if got, want := g.get("/x/").String(), "200 text/plain /a/b ++"; got != want {
+		t.Errorf("got %s, want %s", got, want) // the server's own rewrite phase runs again
+	}
+	a := g.get("/loop/")
+	if got, want := a.String(), "500 text/html <500 Internal Server Error>"; got != want || !a.Response.Close {
+		t.Errorf("got %s, close %v, want %s", got, a.Response.Close, want)
+	}
+	if got, want := g.log.Messages(), `error: rewrite or internal redirection cycle while internally redirecting to "/loop/"`+"\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("log: got %q, want %q", got, want)
+	}
+	if got, want := g.get("/err/").String(), "500 text/html <500 Internal Server Error>"; got != want {
+		t.Errorf("no error page after a cycle: got %s, want %s", got, want)
+	}
+}
+
+// TestReload runs a second program over the zones of a first: debt is kept, and cut to what the new limit calls full.
+func TestReload(t *testing.T) {
+	const text = `limit_req_zone $host zone=one:1m rate=%s; server { location / { limit_req zone=one burst=4 nodelay; error_page 404 =200 /ok; } location = /ok { return 200 ok; } }`
+	old := start(t, fmt.Sprintf(text, "1r/m"))
+	for range 5 {
+		if got := old.get("/").Response.Status; got != 200 {
+			t.Fatalf("got %d, want 200", got)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "nginx.conf")
+	if err := os.WriteFile(path, []byte("events { }\nhttp {\n"+fmt.Sprintf(text, "1r/s")+"\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, errs := conf.Load(conf.Options{Path: path})
+	env := *old.env
+	env.Vars, env.Errors = vars.NewTable(vars.Facts{}), errs
+	old.zones["one"].Rebind()
+	old.program = New(&env, cfg)
+	phasetest.Good(t, &env)
+	for i, want := range []int{503, 200, 503, 200} {
+		if i%2 == 1 {
+			old.now = old.now.Add(time.Second)
+		}
+		if got := old.get("/").Response.Status; got != want {
+			t.Errorf("request %d after the reload: got %d, want %d", i, got, want)
+		}
+	}
+}
