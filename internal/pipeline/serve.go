@@ -105,6 +105,10 @@ func (j *journey) walk(at int) phase.Next {
 func (j *journey) matched(next phase.Next) phase.Next {
 	r := j.r
 	j.enter(r.Location)
+	if r.Logs(errorlog.Debug) {
+		// nginx adds nothing about the client to lines of this level.
+		r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `http request line: "`+string(r.Line)+`"`)
+	}
 	// Behind an error page the body was given up already.
 	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.paged {
 		return next
