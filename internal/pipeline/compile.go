@@ -12,6 +12,8 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/realip"
 	"github.com/limitgate/limitgate/internal/phase/record"
 	"github.com/limitgate/limitgate/internal/phase/rewrite"
+	"github.com/limitgate/limitgate/internal/phase/shape"
+	"github.com/limitgate/limitgate/internal/phase/static"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -71,12 +73,16 @@ func (c *compiler) compile(s *conf.Scope) {
 		serverName = c.names[server][0].String()
 	}
 	out.settings = c.read.settings(s, serverName)
+	out.settings.Root = static.Root(c.env, s)
+	out.shaper = shape.Compile(c.env, s)
 	h := &out.handlers
 	h[phase.RealIP] = realip.Compile(c.env, s)
 	h[phase.Limit] = limit.Compile(c.env, s)
 	h[phase.Access] = access.Compile(c.env, s)
 	h[phase.Record] = record.Compile(c.env, s)
-	h[phase.Content] = c.program.upstreams.Compile(c.env, s)
+	if h[phase.Content] = c.program.upstreams.Compile(c.env, s); h[phase.Content] == nil {
+		h[phase.Content] = static.Compile(c.env, s)
+	}
 	switch s.Kind {
 	case conf.Server:
 		h[phase.ServerRewrite] = rewrite.Compile(c.env, s)

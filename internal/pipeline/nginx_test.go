@@ -91,6 +91,16 @@ var judged = map[string]struct {
 			"GET /a.html h", "GET /a.gif h", "GET /a.html/b h", "GET /type h", "GET /deny h", "GET /unix h", "HEAD /404 h", "HEAD /404t h", "GET /301 -", "POST /404 h",
 		},
 	},
+	"redirects inside": {
+		servers: `server { LISTEN root /nowhere; set $round "$round+";
+			location / { index /a/b; } location /a/b { return 200 "$uri $round $args"; }
+			location /loop/ { index /loop/; }
+			location /err/ { error_page 404 /ok; error_page 500 /ok; index /err/; } location /ok { return 200 never; }
+			location /none { } location /none/paged { error_page 404 /a/b; }
+			location /deny/ { index /denied; } location /denied { deny all; error_page 403 =401 /a/b; }
+			location /body/ { client_max_body_size 1; } }`,
+		requests: []string{"GET /x/ h", "GET /x/?q h", "GET /loop/ h", "GET /err/ h", "GET /none h", "GET /none/paged h", "GET /deny/ h", "POST /none h", "GET /x/?q -"},
+	},
 	"error pages": {
 		servers: `server { LISTEN
 			error_page 403 /403.html; error_page 500 502 =503 /50x.html; error_page 410 @gone;

@@ -441,3 +441,23 @@ func TestErrorLogOfAScope(t *testing.T) {
 		t.Errorf("the log of the process: got %q, want nothing", got)
 	}
 }
+
+func TestRedirectsInside(t *testing.T) {
+	g := start(t, `server { root /nowhere; set $round "$round+";
+		location / { index /a/b; } location /a/b { return 200 "$uri $round"; }
+		location /loop/ { index /loop/; }
+		location /err/ { error_page 404 /ok; error_page 500 /ok; index /err/; } location /ok { return 200 never; } }`)
+	if got, want := g.get("/x/").String(), "200 text/plain /a/b ++"; got != want {
+		t.Errorf("got %s, want %s", got, want) // the server's own rewrite phase runs again
+	}
+	a := g.get("/loop/")
+	if got, want := a.String(), "500 text/html <500 Internal Server Error>"; got != want || !a.Response.Close {
+		t.Errorf("got %s, close %v, want %s", got, a.Response.Close, want)
+	}
+	if got, want := g.log.Messages(), `error: rewrite or internal redirection cycle while internally redirecting to "/loop/"`+"\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("log: got %q, want %q", got, want)
+	}
+	if got, want := g.get("/err/").String(), "500 text/html <500 Internal Server Error>"; got != want {
+		t.Errorf("no error page after a cycle: got %s, want %s", got, want)
+	}
+}

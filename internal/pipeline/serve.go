@@ -12,7 +12,8 @@ import (
 type journey struct {
 	p     *Program
 	r     *request.Request
-	paged bool // error_page was asked: once a request, as in nginx without recursive_error_pages
+	phase phase.ID // that answers
+	paged bool     // error_page was asked: once a request, as in nginx without recursive_error_pages
 }
 
 // The places in phase.Order where a request may go on.
@@ -87,6 +88,7 @@ func (j *journey) walk(at int) phase.Next {
 		if h == nil {
 			continue
 		}
+		j.phase = id
 		next := h.Serve(j.r)
 		if id == phase.Match {
 			next = j.matched(next)
@@ -112,14 +114,19 @@ func (j *journey) matched(next phase.Next) phase.Next {
 	return phase.Fail
 }
 
-// redirected sends a request whose path a phase has changed back to the match.
+// redirected sends a request whose path a phase has changed back. The rewrite phases look for its location anew; the
+// content phase, with the index of a folder, begins as if the new path had been asked for (ngx_http_internal_redirect).
 func (j *journey) redirected() int {
-	if !j.mayRedirect(`processing "%s"`, j.r.URI) {
+	at, doing := atMatch, `processing "%s"`
+	if j.phase == phase.Content {
+		at, doing = atServer, `internally redirecting to "%s"`
+	}
+	if !j.mayRedirect(doing, j.r.URI) {
 		return j.fail()
 	}
 	j.r.Rewritten = true
 	j.enter(j.p.servers[j.r.Server].scope)
-	return atMatch
+	return at
 }
 
 // mayRedirect counts a redirect inside. After too many it makes the answer an error; doing and uri say which one it was.
