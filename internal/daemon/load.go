@@ -74,7 +74,7 @@ func (s *shared) load() *loaded {
 	l.log = logconf.Compile(l.config.Main, l.files, l.errs, fallback)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Now: limitgate.Now, Log: l.log,
-		Version: s.options.Version,
+		Prefix: s.options.prefix(), Version: s.options.Version,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	if l.errs.Failed() {

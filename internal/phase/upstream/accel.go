@@ -13,8 +13,7 @@ import (
 // accelerated sends the request on to the path that the answer names in X-Accel-Redirect, and drops the rest of the answer
 // (ngx_http_upstream_process_headers). It reports false where the answer has no such field.
 func (x *exchange) accelerated() (phase.Next, bool) {
-	i := x.resp.Next(h1.HeaderXAccelRedirect, 0)
-	if i < 0 {
+	if !x.resp.Has(h1.HeaderXAccelRedirect) {
 		return 0, false
 	}
 	r := x.r
