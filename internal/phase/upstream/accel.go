@@ -26,7 +26,7 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	x.drop() // the body that nobody reads may still be on its way
 	path, args, _ := bytes.Cut(target, []byte{'?'})
 	if len(path) == 0 || path[0] != '/' || climbs(path) {
-		x.logf(errorlog.Error, "upstream sent unsafe URI in \"X-Accel-Redirect\": %q", target)
+		x.logf(errorlog.Error, "unsafe URI \"%s\" was detected%s", target, reading)
 		r.Response = request.Response{Length: -1, Headers: r.Response.Headers[:0]}
 		r.Fail(404)
 		return phase.Fail, true
