@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,6 +135,9 @@ func (s *Server) Serve(ln net.Listener, listener int) error {
 		}
 		// Owned by s, ends with the connection.
 		go s.serve(nc, ln.Addr(), listener)
+		// A new goroutine runs before those that were made earlier and still wait: give way, so that connections are
+		// served in the order they came.
+		runtime.Gosched()
 	}
 }
 
