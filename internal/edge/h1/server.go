@@ -118,6 +118,7 @@ func (s *Server) Serve(ln net.Listener, listener int) error {
 	s.mu.Lock()
 	delete(s.gone, listener)
 	s.mu.Unlock()
+	prepareListener(ln)
 	for {
 		if !s.takePlace() {
 			return nil
