@@ -162,6 +162,25 @@ func TestAccelLimitRate(t *testing.T) {
 	}
 }
 
+// proxy_redirect default maps what proxy_pass put in place of the location's prefix back to it.
+func TestRedirectToTheLocation(t *testing.T) {
+	var b *backend
+	b = listen(t, func(c net.Conn, _ int) {
+		_, _ = readRequest(c)
+		_, _ = io.WriteString(c, "HTTP/1.1 301 Moved\r\nLocation: http://"+b.addr+"/two/x?y\r\nContent-Length: 0\r\n\r\n")
+	})
+	for pattern, want := range map[string]string{"/one/": "http://h/one/x?y", "/other": "http://h/two/x?y", "/third": ""} {
+		g := open(t, "server { location /one/ { proxy_pass http://"+b.addr+"/two/; } location /other { proxy_pass http://"+b.addr+
+			"; } location /third { proxy_pass http://"+b.addr+"/elsewhere/; } }", pattern)
+		c := &phasetest.Client{}
+		r := phasetest.Request(t, "GET "+pattern+" HTTP/1.1\r\nHost: h\r\n\r\n", c, g.log)
+		g.serve[pattern].Serve(r)
+		if got := string(r.Response.Location); got != want {
+			t.Errorf("%s: got %q, want %q", pattern, got, want)
+		}
+	}
+}
+
 func TestSendingToTheClientFails(t *testing.T) {
 	b := listen(t, replies("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
 	g := open(t, simple("http://"+b.addr), "/")
