@@ -107,7 +107,10 @@ func (l *Limiter) AcquireAt(ctx context.Context, now Time, key string) (Place, D
 
 // AcquireAll takes a place for each leg, in order. The first leg that refuses is the verdict's; what was taken until then
 // is given back at once. Otherwise places, which must be as long as legs, holds what to release, and the verdict's leg
-// is the one with the fewest places left. The decision of each leg that was asked is left in it. The costs are 1.
+// is the one with the fewest places left. The decision of each leg that was asked is left in it. The costs are 1. Each leg
+// takes a place of its own: two legs should not name one state.
+//
+// A dry run asks the same way: a request that would be refused holds nothing.
 func AcquireAll(ctx context.Context, now Time, legs []Leg, places []Place) (Verdict, error) {
 	v := Verdict{Leg: -1}
 	for i := range legs {

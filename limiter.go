@@ -41,11 +41,11 @@ func (l *Limiter) Take(ctx context.Context, key string) (Decision, error) {
 
 // TakeAt decides on a request of key at now and charges it if it is admitted, now or after a delay. The zone keeps no part
 // of key. It fails if cost is below 1, with ErrKind if the limit is a Conn, and if the zone can't decide.
-func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (Decision, error) {
-	if err := l.fits(cost); err != nil {
-		return Decision{}, err
+func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (d Decision, err error) {
+	if err = l.fits(cost); err != nil {
+		return d, err
 	}
-	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	d, _, err = l.zone.Do(ctx, now, &l.limit, key, cost, Take)
 	return d, err
 }
 

@@ -114,8 +114,9 @@ type reqSteps struct {
 	burst int64
 }
 
-// Step implements Steps.
-func (r *reqSteps) Step(s State, now Time, cost Cost, bound time.Duration) (State, Decision) {
+// Step implements Steps. The result is named and filled field by field, here and in those that pass it on: a copy of the
+// whole struct right after its fields were written stalls the processor for longer than the arithmetic takes.
+func (r *reqSteps) Step(s State, now Time, cost Cost, bound time.Duration) (after State, d Decision) {
 	n := uint64(max(now, 0))
 	debt := uint64(0)
 	if uint64(s) > n {
@@ -126,25 +127,27 @@ func (r *reqSteps) Step(s State, now Time, cost Cost, bound time.Duration) (Stat
 			}
 		}
 	}
-	if int64(cost)-1 > r.burst {
-		return s, Decision{Outcome: Rejected, Excess: r.excess(debt, cost)}
+	over := debt + uint64(cost-1)*r.e // of no use where cost is more than a full bucket, but then not used
+	switch {
+	case int64(cost)-1 > r.burst:
+		d.Outcome, d.Excess = Rejected, r.excess(debt, cost)
+		return s, d
+	case over > r.tau:
+		d.Outcome, d.Excess, d.RetryAfter = Rejected, r.excess(debt, cost), time.Duration(over-r.tau)
+		return s, d
+	case over == 0:
+		d.Remaining = r.burst
+		return State(n + r.e), d
 	}
-	over := debt + uint64(cost-1)*r.e
-	if over > r.tau {
-		return s, Decision{Outcome: Rejected, Excess: r.excess(debt, cost), RetryAfter: time.Duration(over - r.tau)}
+	q, rest := r.divide(over)
+	d.Remaining = r.burst - int64(q)
+	if rest > 0 {
+		d.Remaining--
 	}
-	d := Decision{Remaining: r.burst}
-	if over > 0 {
-		q, rest := r.divide(over)
-		d.Remaining -= int64(q)
-		if rest > 0 {
-			d.Remaining--
-		}
-		f, _ := r.divide(rest * 1000)
-		d.Excess = Excess(q*1000 + f)
-		if over > r.wait {
-			d.Outcome, d.Delay = Delayed, time.Duration(over-r.wait)
-		}
+	f, _ := r.divide(rest * 1000)
+	d.Excess = Excess(q*1000 + f)
+	if over > r.wait {
+		d.Outcome, d.Delay = Delayed, time.Duration(over-r.wait)
 	}
 	return State(n + debt + uint64(cost)*r.e), d
 }

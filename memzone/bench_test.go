@@ -76,3 +76,30 @@ func BenchmarkTake(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkAll(b *testing.B) {
+	ctx := context.Background()
+	open := limitgate.Req{Rate: limitgate.PerSecond(1_000_000), Burst: 1 << 40, NoDelay: true}
+	for _, n := range []int{1, 2, 3} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			legs := make([]limitgate.Leg, n)
+			for i := range legs {
+				legs[i] = limitgate.Leg{Limiter: limiter(b, New(Config{}), open), Key: "192.0.2.7"}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = limitgate.All(ctx, t0, legs)
+			}
+		})
+	}
+}
+
+func BenchmarkAcquireRelease(b *testing.B) {
+	ctx := context.Background()
+	l := limiter(b, New(Config{}), limitgate.Conn{Limit: 10})
+	b.ReportAllocs()
+	for b.Loop() {
+		p, _, _ := l.AcquireAt(ctx, t0, "192.0.2.7")
+		_ = p.Release(ctx)
+	}
+}

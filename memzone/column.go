@@ -34,16 +34,12 @@ func release(w1, n uint64) uint64 {
 	return w1
 }
 
-// step runs the limit's step on a state word as it is stored here.
-func step(l *limitgate.Limit, w1 uint64, now limitgate.Time, cost limitgate.Cost) (uint64, limitgate.Decision) {
-	if l.Kind != limitgate.KindConn {
-		n, d := l.Step(limitgate.State(w1), now, cost)
-		return uint64(n), d
-	}
+// stepConn runs the step of a Conn limit on a state word as it is stored here.
+func stepConn(l *limitgate.Limit, w1 uint64, now limitgate.Time, cost limitgate.Cost) (limitgate.State, limitgate.Decision) {
 	was := held(w1)
 	n, d := l.Step(limitgate.State(was), now, cost)
 	if d.Outcome == limitgate.Rejected {
-		return w1, d
+		return limitgate.State(w1), d
 	}
-	return acquire(w1, uint64(n)-was), d
+	return limitgate.State(acquire(w1, uint64(n)-was)), d
 }

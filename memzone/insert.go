@@ -111,9 +111,19 @@ func (z *Zone) look(c *candidates, h uint64, now limitgate.Time, l *limitgate.Li
 	return x
 }
 
+// room tells whether an insert of h would find a place.
+func (z *Zone) room(t *table, h uint64, now limitgate.Time, l *limitgate.Limit) bool {
+	if z.overflow == Evict && l.Kind != limitgate.KindConn {
+		return true
+	}
+	c := t.candidates(h)
+	x := z.look(&c, h, now, l)
+	return x.found || x.sealed || x.mine.s != nil || x.free.s != nil || z.overflow == Evict && x.cold.s != nil
+}
+
 // insert makes state the state of h in t, where find had not found it, unless somebody else did so meanwhile or a resize
 // has been at a candidate.
-func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgate.Limit, evict bool) (fate, uint64) {
+func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgate.Limit, evict bool) (fate, *slot, uint64) {
 	c := t.candidates(h)
 	for try := 1; ; try++ {
 		if try&15 == 0 {
@@ -121,7 +131,7 @@ func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgat
 		}
 		x := z.look(&c, h, now, l)
 		if x.found || x.sealed {
-			return moved, 0
+			return moved, nil, 0
 		}
 		p := x.mine
 		if p.s == nil {
@@ -129,7 +139,7 @@ func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgat
 			if victim.s == nil {
 				if !evict || x.cold.s == nil {
 					z.count(h).full.Add(1)
-					return full, 0
+					return full, nil, 0
 				}
 				victim, hot = x.cold, true
 			}
@@ -143,9 +153,9 @@ func (z *Zone) insert(t *table, h, state uint64, now limitgate.Time, l *limitgat
 			z.taken(h, victim, hot)
 		}
 		if resolve(&c, h, p, state) {
-			return done, p.w0&^statusMask | live
+			return done, p.s, p.w0&^statusMask | live
 		}
-		return moved, 0
+		return moved, nil, 0
 	}
 }
 

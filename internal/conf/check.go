@@ -32,7 +32,9 @@ func (c *checker) build(tree *syntax.Tree) *Scope {
 	main := newScope(Main, nil, nil)
 	c.fill(main, syntax.Flatten(tree.Globals))
 	c.fill(main, syntax.Flatten(tree.Body))
-	c.finish(main)
+	if len(tree.Files) > 0 {
+		c.finish(main)
+	}
 	return main
 }
 

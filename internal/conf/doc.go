@@ -9,3 +9,5 @@
 // arguments with the typed readers: Directive.Size and its like, LimitReq, Listen and the other functions that turn one
 // directive into one struct. Faults go into the same Errors that Load returned, once each, sorted as the files are read.
 package conf
+
+//go:generate go run ./gendocs ../../docs/directives.md

@@ -103,6 +103,16 @@ func (e *Errors) Notices() []*Error {
 	return list
 }
 
+// SyntaxGood reports whether all faults are of the start: nginx says so before it goes on to them.
+func (e *Errors) SyntaxGood() bool {
+	for _, f := range e.faults {
+		if f.stage < AtStart {
+			return false
+		}
+	}
+	return true
+}
+
 // Failed reports whether there is any fault.
 func (e *Errors) Failed() bool {
 	return len(e.faults) > 0

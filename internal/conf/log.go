@@ -62,17 +62,27 @@ func ReadErrorLog(d *Directive, errs *Errors) (ErrorLog, bool) {
 	}
 	for i := 1; i < len(d.Args); i++ {
 		level := d.Arg(i)
+		// Several parts of nginx's debug log may be named; there is one debug level here.
+		part, plain := isDebugPart(level), slices.Contains(LogLevels(), level)
 		switch {
-		case !slices.Contains(LogLevels(), level) && !strings.HasPrefix(level, "debug_"):
+		case !part && !plain, part && i > 1 && !isDebugPart(d.Arg(i-1)):
 			errs.Add(d.At(i), `invalid log level "`+level+`"`, "the levels are "+strings.Join(LogLevels(), ", "))
 			return l, false
-		case i > 1:
+		case plain && i > 1:
 			errs.Add(d.At(i), `duplicate log level "`+level+`"`, "")
 			return l, false
+		case part:
+			level = "debug"
 		}
-		l.Level, _, _ = strings.Cut(level, "_")
+		l.Level = level
 	}
 	return l, true
+}
+
+// isDebugPart reports whether a level is one part of nginx's debug log.
+func isDebugPart(level string) bool {
+	return slices.Contains([]string{"debug_core", "debug_alloc", "debug_mutex", "debug_event", "debug_http", "debug_mail",
+		"debug_stream"}, level)
 }
 
 // ReadAccessLog reads an access_log directive. Whether its format exists is checked while loading.

@@ -14,9 +14,9 @@ import (
 // named by -e, dated.
 type Console struct {
 	stderr io.Writer
-	log    *errorlog.Log
-	writer io.Writer // of log
-	both   bool      // the log is a file, so standard error needs a line of its own
+	log    *errorlog.Log // nil: standard error alone, in nginx's form
+	writer io.Writer     // for a configuration that names no log
+	both   bool      // the log is a file as well as what standard error shows
 }
 
 // ConfigError are the faults of a configuration.
@@ -35,24 +35,26 @@ var ErrReported = errors.New("reported on the console")
 
 // openConsole opens the first log. One that can't be opened is told on standard error and does without, as in nginx.
 func openConsole(o *Options, files *logfile.Use) *Console {
-	c := &Console{stderr: o.Stderr, both: true}
-	path := o.errorLog()
+	c := &Console{stderr: o.Stderr}
+	path, said := o.errorLog()
 	w, err := files.Append(path)
 	if err != nil {
 		fmt.Fprintf(c.stderr, "nginx: [alert] could not open error log file: %s\n", err)
 		w, _ = files.Append("stderr")
 		path = "stderr"
 	}
-	c.both = path != "stderr"
 	c.writer = w
-	c.log = errorlog.New(errorlog.Sink{Writer: w, Level: errorlog.Notice})
+	c.both = path != "stderr"
+	if said {
+		c.log = errorlog.New(errorlog.Sink{Writer: w, Level: errorlog.Notice})
+	}
 	return c
 }
 
 // Say writes an event to the log, and to standard error what is a warning or worse.
 func (c *Console) Say(level errorlog.Level, msg string) {
 	c.log.Write(level, 0, msg)
-	if c.both && level <= errorlog.Warn {
+	if (c.both || c.log == nil) && level <= errorlog.Warn {
 		fmt.Fprintf(c.stderr, "nginx: [%s] %s\n", level, msg)
 	}
 }

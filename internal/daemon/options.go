@@ -51,16 +51,18 @@ func (o *Options) file() string {
 	return systemConf
 }
 
-// errorLog returns where errors go at first. A prefix stands for the layout of an installed nginx, with its logs folder;
-// without one the terminal is the place that surely exists.
-func (o *Options) errorLog() string {
+// errorLog returns where errors go at first, and whether somebody said so. A prefix stands for the layout of an installed
+// nginx, with its logs folder; without one the terminal is the place that surely exists.
+func (o *Options) errorLog() (path string, said bool) {
 	switch {
-	case o.ErrorLog == "stderr", o.ErrorLog == "" && o.Prefix == "":
-		return "stderr"
+	case o.ErrorLog == "stderr":
+		return "stderr", true
 	case o.ErrorLog != "":
-		return o.full(o.ErrorLog)
+		return o.full(o.ErrorLog), true
+	case o.Prefix != "":
+		return o.full("logs/error.log"), true
 	}
-	return o.full("logs/error.log")
+	return "stderr", false
 }
 
 // pid returns the path of the pid file for what the configuration says, and "" if there is to be none.

@@ -45,3 +45,6 @@ func (p *privileges) raise() (lower func() error, err error) {
 	p.dropped = false
 	return func() error { return p.drop(p.id) }, nil
 }
+
+// duplicate makes the descriptor to another name of from.
+func duplicate(from, to int) error { return syscall.Dup3(from, to, 0) }

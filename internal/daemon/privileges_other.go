@@ -29,3 +29,6 @@ func (p *privileges) drop(id identity) error {
 func (p *privileges) raise() (lower func() error, err error) {
 	return func() error { return nil }, nil
 }
+
+// duplicate makes the descriptor to another name of from.
+func duplicate(from, to int) error { return syscall.Dup2(from, to) }

@@ -16,6 +16,7 @@ import (
 // socketSpec is one socket to listen on: a listen directive with a single, numeric address.
 type socketSpec struct {
 	name    string // as nginx prints it, and what makes it the same socket after a reload
+	number  int    // what its connections carry
 	network string // "tcp4", "tcp6" or "unix"
 	address string
 	options conf.Listen

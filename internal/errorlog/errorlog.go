@@ -69,26 +69,35 @@ func (l *Log) Write(level Level, serial uint64, msg string) {
 	if !l.On(level) {
 		return
 	}
-	b := make([]byte, 0, 64+len(msg))
-	b = time.Now().AppendFormat(b, "2006/01/02 15:04:05 [")
-	b = append(b, level.String()...)
-	b = append(b, "] "...)
-	b = append(b, l.ids...)
+	b := l.Begin(make([]byte, 0, 64+len(msg)), level, serial)
+	l.End(level, append(b, msg...))
+}
+
+// Begin appends what stands before a message, for those who build it in memory of their own and then call End.
+func (l *Log) Begin(dst []byte, level Level, serial uint64) []byte {
+	dst = time.Now().AppendFormat(dst, "2006/01/02 15:04:05 [")
+	dst = append(dst, level.String()...)
+	dst = append(dst, "] "...)
+	dst = append(dst, l.ids...)
 	if serial != 0 {
-		b = append(b, '*')
-		b = strconv.AppendUint(b, serial, 10)
-		b = append(b, ' ')
+		dst = append(dst, '*')
+		dst = strconv.AppendUint(dst, serial, 10)
+		dst = append(dst, ' ')
 	}
-	b = append(b, msg...)
-	b = append(b, '\n')
+	return dst
+}
+
+// End writes what Begin began, with the newline that ends it.
+func (l *Log) End(level Level, line []byte) {
+	line = append(line, '\n')
 	for _, s := range l.sinks {
 		if level > s.Level {
 			continue
 		}
 		if w, ok := s.Writer.(levelWriter); ok {
-			w.WriteLevel(level, b)
+			w.WriteLevel(level, line)
 			continue
 		}
-		_, _ = s.Writer.Write(b) // a log that can't be written has nowhere to say so
+		_, _ = s.Writer.Write(line) // a log that can't be written has nowhere to say so
 	}
 }

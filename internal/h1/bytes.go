@@ -28,22 +28,6 @@ func indexControl(b []byte, i int) int {
 	return i
 }
 
-// indexNotAlpha returns the index of the first byte at or after i that is neither a letter nor '-', or where fewer than
-// eight bytes are left.
-func indexNotAlpha(b []byte, i int) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
-	for ; i+8 <= len(b); i += 8 {
-		w := load64(b, i)
-		x := w&^high | ones*0x20
-		letter := (x + ones*(0x80-'a')) &^ (x + ones*(0x7f-'z'))
-		dash := ^((w&^high ^ ones*'-') + ones*0x7f)
-		if m := ^(letter|dash)&high | w&high; m != 0 {
-			return i + bits.TrailingZeros64(m)/8
-		}
-	}
-	return i
-}
-
 func lower(c byte) byte {
 	if c >= 'A' && c <= 'Z' {
 		c |= 0x20
@@ -64,10 +48,10 @@ func EqualFold(b []byte, low string) bool {
 	return true
 }
 
-// ContainsFold tells whether low occurs in b, ASCII letters lowered (nginx's ngx_strcasestrn: "closed" contains "close").
+// ContainsFold tells whether low, which begins with a letter, occurs in b, ASCII letters lowered (nginx's ngx_strcasestrn: "closed" contains "close").
 func ContainsFold(b []byte, low string) bool {
 	for i := 0; i+len(low) <= len(b); i++ {
-		if EqualFold(b[i:i+len(low)], low) {
+		if b[i]|0x20 == low[0] && EqualFold(b[i:i+len(low)], low) {
 			return true
 		}
 	}

@@ -93,8 +93,11 @@ func (f *fieldParser) header(id HeaderID) Header {
 // and has changed nothing.
 func (f *fieldParser) whole(b []byte) bool {
 	start := int(f.pos)
-	i := indexNotAlpha(b, start)
-	for i < len(b) && nameClass[b[i]] == namePlain {
+	i := start
+	for _, c := range b[start:] {
+		if nameClass[c] != namePlain {
+			break
+		}
 		i++
 	}
 	if i == start || i >= len(b) || b[i] != ':' {

@@ -144,7 +144,7 @@ type headerKey struct {
 
 var (
 	headerKeys = buildHeaderKeys()
-	// headerSlots is a perfect hash of the keys: hash leads each to a slot of its own (TestHeaderHash).
+	// headerSlots is a perfect hash of the keys: headerHash leads each to a slot of its own (TestHeaderHash).
 	headerSlots = buildHeaderSlots()
 )
 
@@ -157,14 +157,14 @@ func buildHeaderKeys() (t [headerIDs]headerKey) {
 
 func buildHeaderSlots() (t [256]HeaderID) {
 	for id := HeaderOther + 1; id < headerIDs; id++ {
-		t[headerKeys[id].hash()] = id
+		t[headerHash(headerKeys[id].first, headerKeys[id].last)] = id
 	}
 	return t
 }
 
-// hash mixes a key with two odd factors that were searched for.
-func (k headerKey) hash() uint8 {
-	return uint8((k.first*0xe50332e56051eeeb + k.last*0x99515fa8d96779c1) >> 56)
+// headerHash mixes the words of a key with two odd factors that were searched for.
+func headerHash(first, last uint64) uint8 {
+	return uint8((first*0xe50332e56051eeeb + last*0x99515fa8d96779c1) >> 56)
 }
 
 // foldCase has bit 5 of each byte. Setting it folds letters and changes neither '-' nor digits; the control bytes it
@@ -191,20 +191,29 @@ func lookupAt(b []byte, start, end int) HeaderID {
 	if len(b)-start < 8 {
 		return LookupHeader(b[start:end])
 	}
-	k := headerKey{first: load64(b, start), n: end - start}
-	if k.n < 8 {
-		k.first = k.first&(1<<(uint(k.n)*8)-1) | foldCase
-		k.last = k.first
+	n := end - start
+	first := load64(b, start)
+	last := first
+	if n < 8 {
+		first = first&(1<<(uint(n)*8&63)-1) | foldCase
+		last = first
 	} else {
-		k.first |= foldCase
-		k.last = load64(b, end-8) | foldCase
+		first |= foldCase
+		last = load64(b, end-8) | foldCase
 	}
-	return k.id(b[start:end])
+	id := headerSlots[headerHash(first, last)]
+	if want := &headerKeys[id]; first != want.first || last != want.last || n != want.n {
+		return HeaderOther
+	}
+	if n > 16 && !EqualFold(b[start:end], headerNames[id]) {
+		return HeaderOther
+	}
+	return id
 }
 
 // id is the ID whose key k is. What stands between first and last eight bytes of name is compared too.
 func (k headerKey) id(name []byte) HeaderID {
-	id := headerSlots[k.hash()]
+	id := headerSlots[headerHash(k.first, k.last)]
 	if want := &headerKeys[id]; (k.first^want.first)|(k.last^want.last)|uint64(k.n^want.n) != 0 {
 		return HeaderOther
 	}

@@ -262,17 +262,18 @@ func (p *lineParser) endAuthority(i int, c byte) verdict {
 func (p *lineParser) scanURI(b []byte) verdict {
 	i := int(p.pos)
 	for i < len(b) {
-		c := b[i]
-		switch uriClass[c] {
-		case uriPlain:
+		k := uriClass[b[i]]
+		if k == uriPlain {
+			i++
+			continue
+		}
+		switch k {
 		case uriSlash, uriDot:
 			// The byte before is there: at the path's first slash it is a space or part of the host.
 			if b[i-1] == '/' && i > int(p.target.Start) {
 				p.complex = true
 			}
-		case uriPercent:
-			p.complex = true
-		case uriHash:
+		case uriPercent, uriHash:
 			p.complex = true
 		case uriQuery:
 			p.args, p.pos, p.state = int32(i+1), int32(i+1), lineArgs
@@ -292,11 +293,14 @@ func (p *lineParser) scanURI(b []byte) verdict {
 // scanArgs reads the arguments of the target.
 func (p *lineParser) scanArgs(b []byte) verdict {
 	for i := int(p.pos); i < len(b); i++ {
-		switch k := uriClass[b[i]]; {
-		case k < uriHash:
-		case k == uriHash:
+		k := uriClass[b[i]]
+		if k < uriHash {
+			continue
+		}
+		switch k {
+		case uriHash:
 			p.complex = true
-		case k == uriEnd:
+		case uriEnd:
 			p.target.End, p.pos, p.state = int32(i), int32(i), lineAfterURI
 			return p.scanProtocol(b)
 		default:

@@ -39,8 +39,9 @@ const (
 
 // Reset makes r ready for the next request. Memory of the last one is used again.
 func (r *Request) Reset() {
-	r.Headers.reset()
-	*r = Request{Headers: r.Headers, Dropped: r.Dropped[:0], pathBuf: r.pathBuf[:0], hostBuf: r.hostBuf[:0]}
+	lines, dropped, path, host := r.Lines, r.Dropped, r.pathBuf, r.hostBuf
+	*r = Request{}
+	r.Lines, r.Dropped, r.pathBuf, r.hostBuf = lines[:0], dropped[:0], path[:0], host[:0]
 }
 
 // Parse goes on reading the head in b, which must begin with the same bytes as in the calls before (it may have moved)
@@ -172,6 +173,7 @@ func (r *Request) setHost(b []byte, s Span) bool {
 func (r *Request) readHeaders(b []byte, rules *Rules) (verdict, error) {
 	f := &r.f
 	f.underscores = rules.Underscores
+	most := rules.maxHeaders()
 	for {
 		switch v := f.next(b); v {
 		case lineDone:
@@ -186,7 +188,7 @@ func (r *Request) readHeaders(b []byte, rules *Rules) (verdict, error) {
 			r.Dropped = append(r.Dropped, Span{f.start, f.valEnd})
 			f.begin()
 			continue
-		case len(r.Lines) >= rules.maxHeaders():
+		case len(r.Lines) >= most:
 			return badHeader, headError(494, "client sent too many header lines")
 		case judgedHeaders[id]:
 			if err := r.judgeLine(b, f.header(id)); err != nil {

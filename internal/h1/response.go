@@ -28,8 +28,9 @@ const NoHeaderMessage = "upstream sent no valid HTTP/1.0 header" + readingUpstre
 
 // Reset makes r ready for the next response. Memory of the last one is used again.
 func (r *Response) Reset() {
-	r.Headers.reset()
-	*r = Response{Headers: r.Headers, Dropped: r.Dropped[:0]}
+	lines, dropped := r.Lines, r.Dropped
+	*r = Response{}
+	r.Lines, r.Dropped = lines[:0], dropped[:0]
 }
 
 // Parse goes on reading the head in b, which must begin with the same bytes as in the calls before (it may have moved)

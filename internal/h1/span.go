@@ -64,11 +64,6 @@ func (h *Headers) Lookup(b []byte, low string, i int) int {
 	return -1
 }
 
-func (h *Headers) reset() {
-	h.Lines = h.Lines[:0]
-	h.first = [headerIDs]uint16{}
-}
-
 func (h *Headers) add(l Header) {
 	h.Lines = append(h.Lines, l)
 	if l.ID != HeaderOther && h.first[l.ID] == 0 {

@@ -23,6 +23,10 @@ type Env struct {
 	Zones  Zones
 	Files  Files
 	Now    func() limitgate.Time
+	// Prefix is the folder that relative names of files belong to (-p), absolute, with or without a slash at its end.
+	Prefix string
+	// Version is ours, for the pages that name it; "" names none.
+	Version string
 	// Log is where compiling and the running program report what belongs to no request.
 	Log *errorlog.Log
 	// Arithmetic of limit_req for the whole configuration.

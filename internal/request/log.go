@@ -17,9 +17,18 @@ func (r *Request) Logf(level errorlog.Level, format string, args ...any) {
 	if !r.Logs(level) {
 		return
 	}
-	b := fmt.Appendf(nil, format, args...)
-	b = r.appendContext(b)
-	r.Settings.ErrorLog.Write(level, r.Conn.Serial, string(b))
+	r.EndLog(level, fmt.Appendf(r.BeginLog(level), format, args...))
+}
+
+// BeginLog is Logf for those who append the message themselves, and so make no garbage: it returns the beginning of a line
+// for a level that is logged. EndLog writes it. In between nothing may be kept in the request.
+func (r *Request) BeginLog(level errorlog.Level) []byte {
+	return r.Settings.ErrorLog.Begin(r.aside(), level, r.Conn.Serial)
+}
+
+// EndLog adds the request's facts to a line and writes it.
+func (r *Request) EndLog(level errorlog.Level, line []byte) {
+	r.Settings.ErrorLog.End(level, r.appendContext(line))
 }
 
 // appendContext appends what nginx's ngx_http_log_error and its handler append: each part only where it exists.

@@ -59,6 +59,7 @@ type Request struct {
 
 	ReqStatus  LimitStatus // $limit_req_status
 	ConnStatus LimitStatus // $limit_conn_status
+	Pace       Pace        // the shaper's
 	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
 
 	// Places are what limit_conn holds for this request: the limit phase takes them, the program calls Release.
@@ -184,6 +185,20 @@ func (r *Request) Scratch() []byte {
 		r.arena = make([]byte, 0, max(arenaChunk, 2*cap(r.arena)))
 	}
 	r.lent = true
+	return r.arena[len(r.arena):]
+}
+
+// lineRoom is what most lines of the error log need.
+const lineRoom = 512
+
+// aside returns memory for something that is gone before anything else is kept. Where a Scratch is out it is new memory.
+func (r *Request) aside() []byte {
+	if r.lent {
+		return nil
+	}
+	if cap(r.arena)-len(r.arena) < lineRoom {
+		r.arena = make([]byte, 0, max(arenaChunk, 2*cap(r.arena)))
+	}
 	return r.arena[len(r.arena):]
 }
 

@@ -3,6 +3,7 @@ package request
 import (
 	"time"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
 )
 
@@ -74,6 +75,17 @@ type Shaper interface {
 	ShapeHead(r *Request)
 	// SendBody passes p on to r.Stream, no faster than the location allows.
 	SendBody(r *Request, p []byte) error
+}
+
+// Pace is how far a response held to limit_rate is; its arithmetic is package shape's.
+type Pace struct {
+	Begun bool           // the rate was looked up
+	Held  bool           // the rate counts, since From
+	Rate  int64          // bytes a second; 0: not held
+	After int64          // bytes that go before the rate counts
+	Sent  int64          // bytes so far, head and framing included as far as they are known
+	From  limitgate.Time // since when the rate counts
+	Mark  int64          // Sent, then
 }
 
 // LimitStatus is the outcome of a kind of limit over one request, for $limit_req_status and $limit_conn_status.

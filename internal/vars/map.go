@@ -48,18 +48,10 @@ func (m *mapping) eval(r *request.Request, dst []byte) (out, lasting []byte) {
 	return result.Append(r, dst), nil
 }
 
-// matching returns the result of the first expression that matches. The subject is kept where captures point into it.
+// matching returns the result of the first expression that matches.
 func (m *mapping) matching(r *request.Request, subject []byte) int {
-	kept := false
 	for i := range m.regexps {
-		x := &m.regexps[i]
-		if x.match.Groups() > 0 && !kept {
-			if !x.match.re.Match(subject) {
-				continue
-			}
-			subject, kept = r.Keep(subject), true
-		}
-		if x.match.Match(r, subject) {
+		if x := &m.regexps[i]; x.match.MatchBrief(r, subject) {
 			return x.result
 		}
 	}
@@ -111,34 +103,34 @@ func (k *keys) find(source []byte) (result int, ok bool) {
 	return 0, false
 }
 
-// add adds a source; fault is what is wrong with it, in nginx's words.
+// add adds a source; fault is what is wrong with it, in nginx's words: it shows the source as it is compared.
 func (k *keys) add(source string, hostnames bool, result int) (fault string) {
 	low := string(appendLower(nil, []byte(source)))
 	if !hostnames {
-		return put(k.exact, low, source, result)
+		return put(k.exact, low, low, result)
 	}
 	if strings.Count(low, "*") > 1 || strings.Contains(low, "..") {
 		return `invalid hostname or wildcard "` + source + `"`
 	}
 	switch {
 	case len(low) > 1 && low[0] == '.':
-		if fault := put(k.exact, low[1:], source, result); fault != "" {
+		if fault := put(k.exact, low[1:], low, result); fault != "" {
 			return fault
 		}
-		return put(k.heads, low[1:], source, result)
+		return put(k.heads, low[1:], low, result)
 	case len(low) > 2 && strings.HasPrefix(low, "*."):
-		return put(k.heads, low[2:], source, result)
+		return put(k.heads, low[2:], low, result)
 	case len(low) > 2 && strings.HasSuffix(low, ".*"):
-		return put(k.tails, low[:len(low)-2], source, result)
+		return put(k.tails, low[:len(low)-2], low, result)
 	case strings.Contains(low, "*"):
 		return `invalid hostname or wildcard "` + source + `"`
 	}
-	return put(k.exact, low, source, result)
+	return put(k.exact, low, low, result)
 }
 
-func put(m map[string]int, key, source string, result int) (fault string) {
+func put(m map[string]int, key, shown string, result int) (fault string) {
 	if _, taken := m[key]; taken {
-		return `conflicting parameter "` + source + `"`
+		return `conflicting parameter "` + shown + `"`
 	}
 	m[key] = result
 	return ""

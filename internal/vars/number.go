@@ -26,7 +26,7 @@ func appendPort(dst []byte, port uint16) ([]byte, bool) {
 	return strconv.AppendUint(dst, uint64(port), 10), true
 }
 
-// appendKnown appends p, which is nil where there is no such thing.
+// appendKnown appends p, which is empty where there is no such thing.
 func appendKnown(dst, p []byte) ([]byte, bool) {
-	return append(dst, p...), p != nil
+	return append(dst, p...), len(p) > 0
 }

@@ -38,7 +38,12 @@ func (t *Table) Regexp(re *regexp.Regexp) (*Regexp, error) {
 
 // Match reports whether subject matches. If so the groups are the request's captures; they stay in subject's memory, which
 // must live as long as the request. Without groups nothing is allocated.
-func (x *Regexp) Match(r *request.Request, subject []byte) bool {
+func (x *Regexp) Match(r *request.Request, subject []byte) bool { return x.match(r, subject, false) }
+
+// MatchBrief is Match for a subject in memory that does not last: it is kept if it matches and there are groups.
+func (x *Regexp) MatchBrief(r *request.Request, subject []byte) bool { return x.match(r, subject, true) }
+
+func (x *Regexp) match(r *request.Request, subject []byte, brief bool) bool {
 	if x.groups == 0 {
 		if !x.re.Match(subject) {
 			return false
@@ -49,6 +54,9 @@ func (x *Regexp) Match(r *request.Request, subject []byte) bool {
 	at := x.re.FindSubmatchIndex(subject)
 	if at == nil {
 		return false
+	}
+	if brief {
+		subject = r.Keep(subject)
 	}
 	r.Captures = r.Captures[:0]
 	for i := 0; i < len(at); i += 2 {
@@ -64,5 +72,5 @@ func (x *Regexp) Match(r *request.Request, subject []byte) bool {
 	return true
 }
 
-// Groups is the number of groups, so that a caller can tell whether the subject must be kept.
+// Groups is the number of groups.
 func (x *Regexp) Groups() int { return x.groups }

@@ -10,6 +10,9 @@ import (
 var responseVars = map[string]Variable{
 	"status": func(r *request.Request, dst []byte) ([]byte, bool) {
 		s := r.Response.Status
+		if r.ErrStatus != 0 {
+			s = r.ErrStatus
+		}
 		if s == 0 && r.Major == 0 && len(r.Line) > 0 {
 			s = 9 // nginx's mark for an HTTP/0.9 request that got no answer
 		}

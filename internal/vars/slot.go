@@ -50,7 +50,9 @@ func (d *definition) value(r *request.Request, dst []byte) ([]byte, bool) {
 		return dst, false
 	}
 	if d.eval == nil {
-		r.Logf(errorlog.Warn, `using uninitialized "%s" variable`, d.name)
+		if r.Logs(errorlog.Warn) {
+			r.Logf(errorlog.Warn, `using uninitialized "%s" variable`, d.name)
+		}
 		*s = request.Slot{State: request.SlotFound}
 		return dst, true
 	}

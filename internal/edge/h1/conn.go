@@ -61,6 +61,7 @@ type conn struct {
 	strayed bool // stray has happened
 
 	presence presence
+	leaving  atomic.Bool // its listener is gone: no other request follows
 
 	next, prev *conn // guarded by srv.mu
 }
@@ -171,7 +172,7 @@ func (c *conn) arm() {
 	if c.rdl.due(need, c.wait) {
 		_ = c.nc.SetReadDeadline(time.Now().Add(time.Duration(c.rdl.at - c.srv.cfg.Now()))) // a dead socket shows at the read
 	}
-	if c.srv.draining.Load() {
+	if c.draining() {
 		c.drain()
 		if c.srv.killed.Load() {
 			_ = c.nc.SetDeadline(longAgo())
@@ -179,7 +180,10 @@ func (c *conn) arm() {
 	}
 }
 
-// drain ends the connection's wait if it has no request under way. Any goroutine may call it once the server drains.
+// draining reports whether the connection takes no other request.
+func (c *conn) draining() bool { return c.leaving.Load() || c.srv.draining.Load() }
+
+// drain ends the connection's wait if it has no request under way. Any goroutine may call it once draining holds.
 func (c *conn) drain() {
 	switch connState(c.state.Load()) {
 	case idle:
@@ -198,7 +202,7 @@ func (c *conn) kill() {
 // stray reports whether a read ended because of a deadline that was meant for an earlier state of the connection: a
 // request came while the server began to drain. The wait then goes on.
 func (c *conn) stray(err error) bool {
-	if !isTimeout(err) || !c.srv.draining.Load() || c.srv.killed.Load() || c.strayed || c.x != nil && c.x.body.aborted.Load() {
+	if !isTimeout(err) || !c.draining() || c.srv.killed.Load() || c.strayed || c.x != nil && c.x.body.aborted.Load() {
 		return false
 	}
 	s := connState(c.state.Load())
@@ -280,7 +284,7 @@ func (c *conn) advance(ready bool) progress {
 	now := c.x.clock()
 	c.detach()
 	c.enter(idle)
-	if c.srv.draining.Load() {
+	if c.draining() {
 		return finished
 	}
 	c.await(now, c.idleFor)
@@ -320,7 +324,7 @@ func (c *conn) lost(err error) {
 
 // logIdleEnd says what nginx says of a connection that ends without a request under way.
 func (c *conn) logIdleEnd(err error) {
-	if !c.log.On(errorlog.Info) || c.srv.draining.Load() {
+	if !c.log.On(errorlog.Info) || c.draining() {
 		return
 	}
 	state := connState(c.state.Load())

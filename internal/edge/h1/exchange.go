@@ -261,7 +261,7 @@ func (x *exchange) finish() bool {
 			return false
 		}
 	}
-	if x.answer.keep && !c.srv.draining.Load() {
+	if x.answer.keep && !c.draining() {
 		return true
 	}
 	// After a fault some of the client's bytes are most likely unread.

@@ -137,7 +137,7 @@ func (x *exchange) decide(r *request.Request, s *request.Settings) {
 	sound := x.body.skipHere()
 	a.keep = x.head.KeepAlive && r.Fault.Status == 0 && !resp.Close && s.KeepaliveTimeout > 0 &&
 		r.Conn.Requests < s.KeepaliveRequests && x.now-r.Conn.Start <= nanos(s.KeepaliveTime) &&
-		sound && !x.srv.draining.Load()
+		sound && !x.c.draining()
 	switch {
 	case resp.Status == 101:
 		a.frame, a.keep = byClose, false

@@ -61,6 +61,7 @@ type Server struct {
 	conns    *conn // list of the open ones
 	count    int64 // its length
 	accepted int64
+	gone     map[int]bool // listeners that were drained
 }
 
 // Open returns a server. Close must be called when it is no longer needed.
@@ -93,9 +94,30 @@ func (s *Server) SetLimit(n int) {
 // acceptPause is how long accepting rests after an error such as "too many open files".
 const acceptPause = 500 * time.Millisecond
 
+// Drain lets the connections of a listener end as in Shutdown: idle ones at once, others with their request. Whoever owns
+// the listener closes it before.
+func (s *Server) Drain(listener int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone == nil {
+		s.gone = map[int]bool{}
+	}
+	// One that was accepted just now is not on the list yet.
+	s.gone[listener] = true
+	for c := s.conns; c != nil; c = c.next {
+		if c.info.Listener == listener {
+			c.leaving.Store(true)
+			c.drain()
+		}
+	}
+}
+
 // Serve accepts connections until ln is closed, and returns nil then. listener is the index of ln in the program.
 func (s *Server) Serve(ln net.Listener, listener int) error {
 	prepareListener(ln)
+	s.mu.Lock()
+	delete(s.gone, listener)
+	s.mu.Unlock()
 	for {
 		if !s.takePlace() {
 			return nil
@@ -126,6 +148,9 @@ func (s *Server) ServeConn(nc net.Conn, listener int) {
 func (s *Server) serve(nc net.Conn, at net.Addr, listener int) {
 	c := newConn(s, nc, at, listener)
 	s.mu.Lock()
+	if s.gone[listener] {
+		c.leaving.Store(true)
+	}
 	c.next = s.conns
 	if c.next != nil {
 		c.next.prev = c

@@ -90,7 +90,7 @@ func (c *compiler) limitReq(h *handler, d *conf.Directive) {
 	}
 	rate, err := limitgate.ParseRate(z.Rate.Text)
 	if err != nil {
-		c.env.Errors.Add(z.At, `invalid rate "`+z.Rate.Text+`"`, err.Error())
+		c.env.Errors.Add(z.At, `invalid rate "rate=`+z.Rate.Text+`"`, err.Error())
 		return
 	}
 	req := limitgate.Req{Rate: rate, Burst: l.Burst, Delay: l.Delay, NoDelay: l.NoDelay, Arithmetic: c.env.Arithmetic}
@@ -123,7 +123,7 @@ func (c *compiler) limit(d *conf.Directive, size conf.ZoneSize, key conf.Word, a
 	}
 	zone, err := c.env.Zones.Zone(size.Name, key.Text, int(size.Bytes))
 	if err != nil {
-		c.env.Errors.Late(conf.AtStart, key.Pos, err.Error(), "")
+		c.env.Errors.Late(conf.AtStart, conf.Pos{}, err.Error(), "the zone is at "+key.Pos.String())
 		return limit{}, false
 	}
 	limiter, err := limitgate.NewLimiter(zone, a)
@@ -162,7 +162,7 @@ func (c *compiler) make(size conf.ZoneSize, key conf.Word) {
 		return
 	}
 	if _, err := c.env.Zones.Zone(size.Name, key.Text, int(size.Bytes)); err != nil {
-		c.env.Errors.Late(conf.AtStart, key.Pos, err.Error(), "")
+		c.env.Errors.Late(conf.AtStart, conf.Pos{}, err.Error(), "the zone is at "+key.Pos.String())
 	}
 }
 

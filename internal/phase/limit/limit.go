@@ -46,9 +46,12 @@ const few = 8
 type legs struct {
 	list  []limitgate.Leg
 	limit []uint8 // of each leg, its place in the group
+}
 
-	listRoom  [few]limitgate.Leg
-	limitRoom [few]uint8
+// room is where the legs of an ordinary request stand: on the stack of who asks.
+type room struct {
+	list  [few]limitgate.Leg
+	limit [few]uint8
 }
 
 // Serve asks the limits of each kind that was not asked yet.
@@ -66,8 +69,8 @@ func (h *handler) Serve(r *request.Request) phase.Next {
 
 // requests asks limit_req, and waits if it says so.
 func (h *handler) requests(r *request.Request) phase.Next {
-	var l legs
-	l.collect(r, h.req.limits)
+	var room room
+	l := legs{room.list[:0], room.limit[:0]}.collect(r, h.req.limits)
 	if len(l.list) == 0 {
 		return phase.Continue
 	}
@@ -85,9 +88,7 @@ func (h *handler) requests(r *request.Request) phase.Next {
 		r.ReqStatus = request.LimitPassed
 		return phase.Continue
 	}
-	if r.Logs(h.delay) {
-		r.Logf(h.delay, `delaying request%s, excess: %s, by zone "%s"`, h.req.dryMark(), v.Excess, h.req.zone(&l, v.Leg))
-	}
+	logRequest(r, h.delay, "delaying request", h.req.dryMark(), v.Excess, ", by zone ", h.req.zone(&l, v.Leg))
 	if h.req.dryRun {
 		r.ReqStatus = request.LimitDelayedDryRun
 		return phase.Continue
@@ -104,11 +105,10 @@ func (h *handler) requests(r *request.Request) phase.Next {
 // refuse logs a refusal of limit_req and, unless it is a rehearsal, makes it the answer.
 func (h *handler) refuse(r *request.Request, l *legs, v *limitgate.Verdict) phase.Next {
 	zone := h.req.zone(l, v.Leg)
-	switch {
-	case v.NoRoom:
+	if v.NoRoom {
 		r.Logf(errorlog.Crit, `could not allocate node in limit_req zone "%s"`, zone)
-	case r.Logs(h.req.level):
-		r.Logf(h.req.level, `limiting requests%s, excess: %s by zone "%s"`, h.req.dryMark(), v.Excess, zone)
+	} else {
+		logRequest(r, h.req.level, "limiting requests", h.req.dryMark(), v.Excess, " by zone ", zone)
 	}
 	if h.req.dryRun {
 		r.ReqStatus = request.LimitRejectedDryRun
@@ -124,8 +124,8 @@ func (h *handler) refuse(r *request.Request, l *legs, v *limitgate.Verdict) phas
 
 // connections takes the places of limit_conn, which the program gives back when the request ends.
 func (h *handler) connections(r *request.Request) phase.Next {
-	var l legs
-	l.collect(r, h.conn.limits)
+	var room room
+	l := legs{room.list[:0], room.limit[:0]}.collect(r, h.conn.limits)
 	if len(l.list) == 0 {
 		return phase.Continue
 	}
@@ -139,15 +139,10 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		return phase.Continue
 	}
 	zone := h.conn.zone(&l, v.Leg)
-	switch {
-	case v.NoRoom:
+	if v.NoRoom {
 		r.Logf(errorlog.Crit, `could not allocate node in limit_conn zone "%s"`, zone)
-	case r.Logs(h.conn.level):
-		comma := ""
-		if h.conn.dryRun {
-			comma = ","
-		}
-		r.Logf(h.conn.level, `limiting connections%s%s by zone "%s"`, h.conn.dryMark(), comma, zone)
+	} else {
+		h.conn.logConnection(r, zone)
 	}
 	if h.conn.dryRun {
 		r.ConnStatus = request.LimitRejectedDryRun
@@ -156,6 +151,30 @@ func (h *handler) connections(r *request.Request) phase.Next {
 	r.ConnStatus = request.LimitRejected
 	r.Fail(h.conn.status)
 	return phase.Fail
+}
+
+// logRequest writes what limit_req did, without garbage: a flood of refusals must not become a flood of work.
+func logRequest(r *request.Request, level errorlog.Level, what, mark string, excess limitgate.Excess, by, zone string) {
+	if !r.Logs(level) {
+		return
+	}
+	b := append(append(r.BeginLog(level), what...), mark...)
+	b = excess.Append(append(b, ", excess: "...))
+	b = append(append(append(append(b, by...), '"'), zone...), '"')
+	r.EndLog(level, b)
+}
+
+// logConnection writes that limit_conn refused a request.
+func (g *group) logConnection(r *request.Request, zone string) {
+	if !r.Logs(g.level) {
+		return
+	}
+	b := append(append(r.BeginLog(g.level), "limiting connections"...), g.dryMark()...)
+	if g.dryRun {
+		b = append(b, ',')
+	}
+	b = append(append(append(b, " by zone \""...), zone...), '"')
+	r.EndLog(g.level, b)
 }
 
 // undecided answers for a zone that could not decide.
@@ -176,10 +195,9 @@ func (g *group) dryMark() string {
 	return ""
 }
 
-// collect builds the keys of limits and makes legs of those that are not empty. The keys stand one behind the other in
+// collect builds the keys of limits and returns l with legs for those that are not empty. The keys stand one behind the other in
 // request memory, lent out only here: they are gone with the next thing that is kept, when the limits have answered.
-func (l *legs) collect(r *request.Request, limits []limit) {
-	l.list, l.limit = l.listRoom[:0], l.limitRoom[:0]
+func (l legs) collect(r *request.Request, limits []limit) legs {
 	b := r.Scratch()
 	for i := range limits {
 		start := len(b)
@@ -191,11 +209,16 @@ func (l *legs) collect(r *request.Request, limits []limit) {
 		l.limit = append(l.limit, uint8(i))
 	}
 	r.Claim(b[:0])
+	return l
 }
 
 // seconds rounds a time up to whole seconds, at least one.
 func seconds(d time.Duration) int64 {
-	return max(1, int64((d+time.Second-1)/time.Second))
+	n := int64(d / time.Second)
+	if d%time.Second > 0 {
+		n++
+	}
+	return max(1, n)
 }
 
 // claimInt writes n in request memory.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -22,13 +23,15 @@ func Compile(env *phase.Env, server *conf.Scope, index map[*conf.Scope]int) *Loc
 	return l
 }
 
-// compileLevel returns the locations that stand directly in s, or nil if there are none.
+// compileLevel returns the locations that stand directly in s, or nil if there are none. Inside an expression nginx finds
+// other expressions only: it never builds the tree of the rest (ngx_http_init_static_location_trees).
 func compileLevel(env *phase.Env, s *conf.Scope, index map[*conf.Scope]int) *level {
+	onlyRegexps := s.Place != nil && s.Place.IsRegexp()
 	l := &level{}
 	empty := true
 	for _, inner := range s.Children {
 		p := inner.Place
-		if p == nil || p.Modifier == conf.NamedTarget {
+		if p == nil || p.Modifier == conf.NamedTarget || onlyRegexps && !p.IsRegexp() {
 			continue
 		}
 		empty = false
@@ -59,25 +62,10 @@ func compileTarget(env *phase.Env, s *conf.Scope, index map[*conf.Scope]int) *ta
 		scope:    index[s],
 		inner:    compileLevel(env, s, index),
 		noRegexp: s.Place.Modifier == conf.NoRegexp,
-		internal: len(s.Own("internal")) > 0,
 	}
 	// Only the handlers that pass a request on set auto_redirect; for files the folder itself answers.
 	if len(s.Own("proxy_pass")) > 0 && !s.Place.IsRegexp() && strings.HasSuffix(s.Place.Pattern, "/") {
-		t.slash = appendEscaped(nil, s.Place.Pattern)
+		t.slash = request.AppendPath(nil, []byte(s.Place.Pattern))
 	}
 	return t
-}
-
-// appendEscaped writes a path as it may stand in a URL (ngx_escape_uri, NGX_ESCAPE_URI).
-func appendEscaped(dst []byte, path string) []byte {
-	const hex = "0123456789ABCDEF"
-	for i := range len(path) {
-		c := path[i]
-		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"#%<>?\\^`{|}", c) >= 0 {
-			dst = append(dst, '%', hex[c>>4], hex[c&15])
-			continue
-		}
-		dst = append(dst, c)
-	}
-	return dst
 }

@@ -14,8 +14,7 @@ type Locations struct {
 
 var _ phase.Handler = (*Locations)(nil)
 
-// Serve sets r.Location. It sends a path that lacks only the final slash of a proxied location to that location, and
-// keeps requests from outside out of internal ones.
+// Serve sets r.Location, and sends a path that lacks only the final slash of a proxied location to that location.
 func (l *Locations) Serve(r *request.Request) phase.Next {
 	t, v := l.root.find(r, nil)
 	if t == nil {
@@ -23,10 +22,6 @@ func (l *Locations) Serve(r *request.Request) phase.Next {
 		return phase.Continue
 	}
 	r.Location = t.scope
-	if t.internal && !r.Internal {
-		r.Fail(404)
-		return phase.Fail
-	}
 	if v != done {
 		return phase.Continue
 	}

@@ -13,7 +13,6 @@ type target struct {
 	scope    int    // its index in the program
 	inner    *level // the locations in it; nil for none
 	noRegexp bool   // ^~
-	internal bool   // only requests that were redirected inside may come here
 	slash    []byte // where a path that lacks only the final slash is sent; nil: nowhere
 }
 
@@ -74,7 +73,7 @@ func (l *level) find(r *request.Request, in *target) (*target, verdict) {
 		}
 		in = e.target
 		if e.inner != nil {
-			// Whatever was found in there, nginx takes it as final; a missing slash is forgotten.
+			// Whatever is found in there is final.
 			in, _ = e.inner.find(r, in)
 		}
 		return in, ok

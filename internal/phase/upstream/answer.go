@@ -115,7 +115,7 @@ func (x *exchange) relay() (phase.Next, bool) {
 		if data > 0 {
 			from := x.start + skip
 			if r.SendBody(x.in[from:from+data]) != nil {
-				return x.broken(), false
+				return x.unsent(), false
 			}
 		}
 		x.start += skip + data
@@ -129,7 +129,10 @@ func (x *exchange) relay() (phase.Next, bool) {
 // refill sends what the client can have and reads on. It reports false at the end: with 0 where that is the body's end too.
 func (x *exchange) refill(body *h1.Body) (phase.Next, bool) {
 	if x.r.Stream.Flush() != nil {
-		return x.broken(), false
+		return x.unsent(), false
+	}
+	if x.r.Shaper != nil {
+		x.watch() // the shaper may have waited
 	}
 	if x.long == nil && body.Remaining() != 0 && (body.Remaining() < 0 || body.Remaining() > int64(len(x.in))) {
 		x.long = x.set.bodies.Get().(*[]byte)
@@ -158,6 +161,15 @@ func (x *exchange) refill(body *h1.Body) (phase.Next, bool) {
 		x.logf(f.level, "%s%s", f.log, relaying)
 	}
 	return x.broken(), false
+}
+
+// unsent ends an exchange whose answer could not be sent; the edge has said why, unless the client left while its bytes were
+// held back.
+func (x *exchange) unsent() phase.Next {
+	if x.watch(); x.gone.Load() {
+		x.logf(errorlog.Info, "%s%s", clientLeft, relaying)
+	}
+	return x.broken()
 }
 
 // broken ends an exchange whose answer can't be completed: the client must not take what it has for the whole.

@@ -155,7 +155,7 @@ func TestBodyBreaks(t *testing.T) {
 func TestSendTimeout(t *testing.T) {
 	b := listen(t, func(c net.Conn, _ int) {
 		_, _ = readRequest(c)
-		time.Sleep(time.Second)
+		<-t.Context().Done()
 	})
 	g := open(t, simple("http://"+b.addr, "proxy_send_timeout 80ms;"), "/")
 	big := strings.Repeat("x", 1<<20)

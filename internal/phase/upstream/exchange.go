@@ -114,6 +114,14 @@ func (x *exchange) hold(c *conn) {
 	x.mu.Unlock()
 }
 
+// watch asks the stream to call Cancel when the client leaves. Another wait of the request, such as for its pace, ends that.
+func (x *exchange) watch() {
+	x.waiting = true
+	if !x.r.Stream.Await(x) {
+		x.gone.Store(true)
+	}
+}
+
 func (x *exchange) unwait() {
 	if x.waiting {
 		x.waiting = false
@@ -129,10 +137,7 @@ func (x *exchange) serve() phase.Next {
 	if next, ok := x.gather(); !ok {
 		return next
 	}
-	x.waiting = true
-	if !x.r.Stream.Await(x) {
-		x.gone.Store(true)
-	}
+	x.watch()
 	for {
 		if x.peer = x.choice.next(x.set.now()); x.peer == nil {
 			return x.nobody()

@@ -107,8 +107,12 @@ func (x *exchange) sendFault(err error) *fault {
 // readFault says why the head of the answer did not come.
 func (x *exchange) readFault(err error) *fault {
 	f := x.ioFault(err, "recv()")
-	if f.doing = reading; f.kind == faultLeft && x.end == 0 {
+	switch {
+	case f.doing != "":
+	case f.kind == faultLeft && x.end == 0:
 		f.doing = sending // nginx turns to reading only when something is there
+	default:
+		f.doing = reading
 	}
 	return f
 }

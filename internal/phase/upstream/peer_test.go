@@ -28,7 +28,7 @@ func TestOrderIsNginxs(t *testing.T) {
 	}{
 		{"ab", []int{1, 1}, "abababab"},
 		{"abc", []int{5, 1, 1}, "aabacaaaabacaa"},
-		{"abc", []int{1, 2, 3}, "cbcabccbcabc"},
+		{"abc", []int{1, 2, 3}, "cbacbccbacbccb"},
 		{"a", []int{3}, "aaaa"},
 	} {
 		g := &group{primary: named(c.names, c.weights...)}
@@ -75,13 +75,16 @@ func TestFailuresTakeAPeerOut(t *testing.T) {
 		{t0, "b", "ba"},             // b is out for ten seconds
 		{t0 + 5*second, "", "a"},    // and nobody asks it
 		{t0 + 10*second, "", "a"},   // nginx counts whole seconds, the tenth included
+		{t0 + 11*second, "b", "a"},  // b may be asked again, but begins with no weight
+		{t0 + 11*second, "b", "a"},  // and is behind
 		{t0 + 11*second, "b", "ba"}, // it gets one chance and loses it
 		{t0 + 12*second, "a", "az"}, // a fails too: the backup
-		{t0 + 13*second, "z", "z."}, // both out, and the backup fails
+		{t0 + 13*second, "z", "z-"}, // both out, and the backup fails
 		{t0 + 14*second, "", "-"},   // nobody is left
 		{t0 + 30*second, "", "a"},   // all are given a chance
-		{t0 + 31*second, "", "b"},   // and b is well again
-		{t0 + 5*second, "", "a"},    // time steps back: no credit, no harm
+		{t0 + 31*second, "", "a"},
+		{t0 + 31*second, "", "b"}, // and b is well again
+		{t0 + 5*second, "", "a"},  // time steps back: no credit, no harm
 		{t0 + 9999*second, "ab", "baz"},
 	} {
 		if got := ask(s.now, s.bad); got != s.want {

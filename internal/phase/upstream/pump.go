@@ -58,9 +58,11 @@ func (p *pump) run() {
 
 // copy reports whether the peer got all, and if not, whether the fault is the body's.
 func (p *pump) copy() (whole, body bool) {
-	s, chunked := p.x.r.Stream, p.x.r.BodyLength < 0
+	s, length := p.x.r.Stream, p.x.r.BodyLength
+	chunked := length < 0
+	read := int64(len(p.x.body))
 	var frame []byte
-	for !s.BodyDone() {
+	for chunked || read < length {
 		b, err := s.ReadBody()
 		if errors.Is(err, io.EOF) {
 			break
@@ -72,7 +74,8 @@ func (p *pump) copy() (whole, body bool) {
 		if len(b) == 0 {
 			continue
 		}
-		p.all.Store(!chunked && s.BodyDone())
+		read += int64(len(b))
+		p.all.Store(read == length)
 		if chunked {
 			frame = h1.AppendChunk(frame[:0], b)
 			b = frame

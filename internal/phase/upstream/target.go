@@ -69,7 +69,7 @@ func (t *place) appendURI(dst []byte, r *request.Request) []byte {
 	dst = append(dst, t.uri...)
 	path := r.URI[min(t.skip, len(r.URI)):]
 	if r.Internal || r.Rewritten || quoted(r.Target) {
-		dst = appendEscaped(dst, path)
+		dst = request.AppendPath(dst, path)
 	} else {
 		dst = append(dst, path...)
 	}
@@ -87,34 +87,15 @@ func quoted(target []byte) bool {
 	return bytes.IndexByte(target, '%') >= 0
 }
 
-// escaped has a bit for each ASCII byte that is escaped in a path (ngx_escape_uri, NGX_ESCAPE_URI); all above are.
-var escaped = [4]uint32{0xffffffff, 0xd000002d, 0x50000000, 0xb8000001}
-
-func appendEscaped(dst, path []byte) []byte {
-	for _, c := range path {
-		if c >= 0x80 || escaped[c/32]&(1<<(c%32)) != 0 {
-			dst = appendHex(dst, c)
-		} else {
-			dst = append(dst, c)
-		}
-	}
-	return dst
-}
-
 // appendPrintable appends what variables made of a target. nginx sends it as it is; here what would end the request line,
 // or let another begin, is escaped.
 func appendPrintable(dst, uri []byte) []byte {
 	for _, c := range uri {
 		if c <= ' ' || c == 0x7f {
-			dst = appendHex(dst, c)
+			dst = request.AppendEscape(dst, c)
 		} else {
 			dst = append(dst, c)
 		}
 	}
 	return dst
-}
-
-func appendHex(dst []byte, c byte) []byte {
-	const digits = "0123456789ABCDEF"
-	return append(dst, '%', digits[c>>4], digits[c&15])
 }

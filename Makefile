@@ -1,0 +1,70 @@
+# make quickstart   a limiting gateway with its own demo backend, in the foreground
+# make test         everything that must hold, with what it needs installed first (root on Debian)
+# make bench        the measured comparisons; slow, and only worth reading on a quiet machine
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION)
+
+# What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
+NEEDS := nginx wrk
+
+.PHONY: build quickstart test needs lint check sides bench bench-gateway bench-limiters suite fuzz docs
+
+build:
+	go build -ldflags '$(LDFLAGS)' -o bin/limitgate ./cmd/limitgate
+
+quickstart: build
+	@mkdir -p bin/quickstart/logs
+	@echo 'gateway   http://127.0.0.1:8080   5 requests a second for each client address, 5 more at once, then 429'
+	@echo 'backend   http://127.0.0.1:8081   the demo backend behind it'
+	@echo 'try       for i in $$(seq 20); do curl -s -o /dev/null -w "%{http_code} %header{retry-after}\n" http://127.0.0.1:8080/; done'
+	@echo 'end       Ctrl-C'
+	@exec bin/limitgate -p bin/quickstart/ -c $(CURDIR)/examples/quickstart.conf
+
+test: needs lint check sides
+
+needs:
+	@missing=; for p in $(NEEDS); do PATH="$$PATH:/usr/sbin" command -v $$p >/dev/null || missing="$$missing $$p"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing$$missing"; apt-get update -q >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qy $$missing >/dev/null; \
+	else \
+		echo "missing:$$missing (Debian: apt-get install$$missing); the tests that need them are skipped, loudly"; \
+	fi
+
+lint:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+	go vet ./...
+	cd bench && go vet ./...
+	go tool staticcheck ./...
+	GOARCH=386 go vet . ./memzone ./zonetest ./internal/...
+	GOARCH=arm64 go build ./...
+	GOOS=darwin go vet . ./memzone ./zonetest
+	GOOS=windows go vet . ./memzone ./zonetest
+
+# Everything in one process, under the race detector and in random order.
+check:
+	go test -race -shuffle=on $$(go list ./... | grep -v -e /conformance -e /examples)
+
+# Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
+sides:
+	go test -shuffle=on ./conformance ./examples
+
+bench: bench-gateway bench-limiters
+
+bench-gateway: build
+	cd bench && go run ./gateway -limitgate ../bin/limitgate $(ARGS)
+
+bench-limiters:
+	go test -run '^$$' -bench . -benchmem . ./memzone ./internal/h1
+
+# nginx's own suite, where a copy is at hand: make suite SUITE=/path/to/nginx-tests [FILES="limit_req map"]
+suite: build
+	SUITE='$(SUITE)' conformance/suite.sh bin/limitgate $(FILES)
+
+fuzz:
+	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
+		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $${FUZZTIME:-20s} $$p || exit 1; done; done
+
+docs:
+	go generate ./internal/conf

@@ -1,0 +1,3 @@
+module github.com/limitgate/limitgate/bench
+
+go 1.26

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// version is limitgate's own; nginxVersion is the one whose configuration it reads, which scripts compare.
+const (
+	version      = "0.1.0"
+	nginxVersion = "1.30.0"
+)
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "print limitgate's version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "limitgate %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			return err
+		},
+	}
+}
+
+// with are nginx's modules that must be asked for and are here, without those that come by themselves there and are missing
+// here, by the names of nginx's configure.
+func with() []string { return []string{"http_realip_module", "debug"} }
+
+func without() []string {
+	return []string{"http_charset_module", "http_gzip_module", "http_ssi_module", "http_userid_module", "http_auth_basic_module",
+		"http_mirror_module", "http_autoindex_module", "http_split_clients_module", "http_referer_module",
+		"http_fastcgi_module", "http_uwsgi_module", "http_scgi_module", "http_grpc_module", "http_memcached_module",
+		"http_empty_gif_module", "http_browser_module", "http_upstream_hash_module", "http_upstream_ip_hash_module",
+		"http_upstream_least_conn_module", "http_upstream_random_module", "http_upstream_zone_module", "http-cache"}
+}
+
+// printVersion writes what nginx -v writes.
+func printVersion(w io.Writer) {
+	fmt.Fprintf(w, "nginx version: nginx/%s (limitgate %s)\n", nginxVersion, version)
+}
+
+// printBuild writes what nginx -V writes.
+func printBuild(w io.Writer) {
+	printVersion(w)
+	fmt.Fprintf(w, "configure arguments: --with-%s --without-%s\n", strings.Join(with(), " --with-"), strings.Join(without(), " --without-"))
+}

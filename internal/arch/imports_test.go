@@ -1,0 +1,111 @@
+package arch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// imports is the table of DESIGN.md: for each package of ours, the packages of ours that it may import. A trailing /...
+// covers everything below. The root imports nothing; nothing below a phase knows the pipeline; only edges import engines.
+var imports = map[string][]string{
+	".":                         {},
+	"memzone":                   {".", "internal/pair"},
+	"zonetest":                  {"."},
+	"internal/pair":             {},
+	"internal/vectors":          {},
+	"internal/header":           {},
+	"internal/h1":               {"internal/header"},
+	"internal/proxyproto":       {},
+	"internal/conf/syntax":      {},
+	"internal/conf":             {".", "internal/conf/syntax"},
+	"internal/conf/gendocs":     {"internal/conf"},
+	"internal/errorlog":         {},
+	"internal/errorlog/logconf": {"internal/conf", "internal/errorlog"},
+	"internal/logfile":          {},
+	"internal/runconf":          {"."},
+	"internal/request":          {".", "internal/header", "internal/errorlog"},
+	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
+	"internal/trust":            {"internal/header", "internal/request"},
+	"internal/logformat":        {"internal/vars", "internal/request"},
+	"internal/edge":             {"internal/request"},
+	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/proxyproto", "internal/errorlog"},
+	"internal/phase":            {".", "internal/conf", "internal/vars", "internal/request", "internal/errorlog"},
+	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/vars"},
+	"internal/daemon":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/vars"},
+	"internal/gatewaytest":      {},
+	"cmd/limitgate":             {".", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/runconf"},
+	"examples":                  {},
+	"conformance":               {"internal/gatewaytest"},
+	"internal/arch":             {},
+}
+
+// aPhase is what every package below internal/phase may import.
+var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/request", "internal/trust", "internal/vars"}
+
+func allowed(pkg string) ([]string, bool) {
+	if strings.HasPrefix(pkg, "internal/phase/") {
+		return aPhase, true
+	}
+	a, ok := imports[pkg]
+	return a, ok
+}
+
+func covers(table []string, pkg string) bool {
+	return slices.ContainsFunc(table, func(e string) bool {
+		if below, ok := strings.CutSuffix(e, "/..."); ok {
+			return pkg == below || strings.HasPrefix(pkg, below+"/")
+		}
+		return e == pkg
+	})
+}
+
+func TestImportsFollowTheTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range tree(t) {
+		seen[f.pkg] = true
+		table, ok := allowed(f.pkg)
+		if !ok {
+			t.Errorf("%s: package %s is not in the table of imports", f.name, f.pkg)
+			continue
+		}
+		if f.test {
+			continue // tests may look wherever they need
+		}
+		for _, spec := range f.syntax.Imports {
+			if p, is := ours(spec); is && !covers(table, p) {
+				t.Errorf("%s imports %s: not in the table", f.name, p)
+			}
+		}
+	}
+	for pkg := range imports {
+		if !seen[pkg] {
+			t.Errorf("the table names %s, which does not exist", pkg)
+		}
+	}
+}
+
+// outsiders says which modules of others a package may import; the library half and the core of a request import none.
+var outsiders = map[string][]string{
+	"internal/edge/h1":    {"golang.org/x/sys"},
+	"internal/daemon":     {"golang.org/x/sys"},
+	"internal/proxyproto": {"github.com/pires/go-proxyproto"},
+	"cmd/limitgate":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+}
+
+func TestModulesOfOthersStayWhereTheyBelong(t *testing.T) {
+	for _, f := range tree(t) {
+		if f.test || f.pkg == "zonetest" {
+			continue
+		}
+		for _, spec := range f.syntax.Imports {
+			p, is := outside(spec)
+			if !is {
+				continue
+			}
+			if !slices.ContainsFunc(outsiders[f.pkg], func(m string) bool { return p == m || strings.HasPrefix(p, m+"/") }) {
+				t.Errorf("%s imports %s: not in the table", f.name, p)
+			}
+		}
+	}
+}

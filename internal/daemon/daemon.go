@@ -1,0 +1,220 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/limitgate/limitgate/internal/edge"
+	"github.com/limitgate/limitgate/internal/errorlog"
+)
+
+// engine is an edge: it owns the connections of all listeners.
+type engine interface {
+	// Serve accepts connections until ln is closed. They carry number as their listener.
+	Serve(ln net.Listener, number int) error
+	// SetLimit bounds the connections that may be open.
+	SetLimit(n int)
+	// Drain lets the connections of a listener end: idle ones at once, others after their request.
+	Drain(number int)
+	// Shutdown does so with all connections, and waits for the last or for ctx.
+	Shutdown(ctx context.Context) error
+	// Close cuts off what is left, waits until its requests have ended, and frees the engine.
+	Close() error
+}
+
+// opener opens an engine on the running program.
+type opener func(source edge.Source, o *Options, conns int) (engine, error)
+
+// Daemon is the running gateway. Its methods are called by one goroutine at a time.
+type Daemon struct {
+	*shared
+	engine  engine
+	source  source
+	current *loaded
+	sockets map[string]*socket
+	user    privileges
+	work    sync.WaitGroup // accept loops and ending generations
+
+	log struct {
+		sync.Mutex // guards l: ending generations write while a reload changes it
+		l          *errorlog.Log
+	}
+}
+
+// socket is one that is open.
+type socket struct {
+	ln     net.Listener
+	number int
+}
+
+// Open starts the gateway: it checks the configuration, opens logs, binds everything, writes the pid file and serves. What
+// keeps it from starting is told on the console and returned as ErrReported.
+func Open(o Options) (*Daemon, error) { return open(newShared(o, buildProgram), openEngine) }
+
+func open(s *shared, start opener) (*Daemon, error) {
+	l := s.load()
+	s.boot.notices(l.errs.Notices())
+	if l.errs.Failed() {
+		s.boot.Fail(&ConfigError{l.errs.List()})
+		return nil, ErrReported
+	}
+	d := &Daemon{shared: s, current: l, sockets: map[string]*socket{}}
+	d.log.l = l.log
+	if err := d.start(start); err != nil {
+		if !errors.Is(err, ErrReported) {
+			s.boot.Fail(err)
+		}
+		d.undo()
+		return nil, ErrReported
+	}
+	return d, nil
+}
+
+// start does what follows a good configuration, in nginx's order.
+func (d *Daemon) start(start opener) error {
+	l := d.current
+	opened, err := openSockets(context.Background(), l.sockets, func(err error) { d.boot.Say(errorlog.Emerg, err.Error()) })
+	if err != nil {
+		return err
+	}
+	d.adopt(l.sockets, opened)
+	if l.settings.pid != "" {
+		if err := writePid(l.settings.pid, os.Getpid()); err != nil {
+			return err
+		}
+	}
+	if err := l.zones.commit(); err != nil {
+		return err
+	}
+	if d.engine, err = start(&d.source, &d.options, l.settings.conns); err != nil {
+		return err
+	}
+	if l.settings.user != nil {
+		if err := d.user.drop(*l.settings.user); err != nil {
+			return err
+		}
+	}
+	runtime.GOMAXPROCS(l.settings.workers)
+	d.greet()
+	d.source.swap(newGeneration(l.program))
+	for _, s := range l.sockets {
+		d.accept(d.sockets[s.name])
+	}
+	return nil
+}
+
+// undo gives back what a start that failed had taken.
+func (d *Daemon) undo() {
+	var err error
+	for _, s := range d.sockets {
+		err = errors.Join(err, s.ln.Close())
+	}
+	if d.current.settings.pid != "" {
+		err = errors.Join(err, removePid(d.current.settings.pid, os.Getpid()))
+	}
+	if d.engine != nil {
+		err = errors.Join(err, d.engine.Close())
+	}
+	err = errors.Join(err, d.current.close())
+	if err != nil {
+		d.boot.Say(errorlog.Alert, err.Error())
+	}
+}
+
+// adopt makes sockets the daemon's own.
+func (d *Daemon) adopt(specs []*socketSpec, opened map[string]net.Listener) {
+	for _, s := range specs {
+		if ln := opened[s.name]; ln != nil {
+			d.sockets[s.name] = &socket{ln: ln, number: s.number}
+		}
+	}
+}
+
+func (d *Daemon) accept(s *socket) {
+	d.work.Add(1)
+	// Owned by d, ends when the socket is closed.
+	go func() {
+		defer d.work.Done()
+		if err := d.engine.Serve(s.ln, s.number); err != nil {
+			d.say(errorlog.Alert, "%s", err)
+		}
+	}()
+}
+
+// say writes an event that belongs to no request to the running configuration's log.
+func (d *Daemon) say(level errorlog.Level, format string, args ...any) {
+	d.log.Lock()
+	l := d.log.l
+	d.log.Unlock()
+	if l.On(level) {
+		l.Write(level, 0, fmt.Sprintf(format, args...))
+	}
+}
+
+// greet writes what nginx writes at its start.
+func (d *Daemon) greet() {
+	d.say(errorlog.Notice, "limitgate/%s", d.options.Version)
+	d.say(errorlog.Notice, "built by %s for %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	d.say(errorlog.Notice, "start worker processes")
+	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
+}
+
+// Reopen opens all log files again under their names.
+func (d *Daemon) Reopen() error {
+	d.say(errorlog.Notice, "reopening logs")
+	return d.privileged(d.files.Reopen)
+}
+
+// privileged does something with the rights the process was started with.
+func (d *Daemon) privileged(do func() error) error {
+	lower, err := d.user.raise()
+	if err != nil {
+		return err
+	}
+	err = do()
+	return errors.Join(err, lower())
+}
+
+// Shutdown stops accepting, closes idle connections, lets active requests finish, and closes the daemon. ctx cuts the wait
+// short.
+func (d *Daemon) Shutdown(ctx context.Context) error {
+	d.say(errorlog.Notice, "gracefully shutting down")
+	err := d.stopListening()
+	// A wait that was cut short is no failure: what is left is cut off below.
+	_ = d.engine.Shutdown(ctx)
+	return errors.Join(err, d.Close())
+}
+
+// Close ends everything at once: it cuts off all requests, and waits for every goroutine the daemon owns.
+func (d *Daemon) Close() error {
+	d.say(errorlog.Notice, "exiting")
+	err := d.stopListening()
+	err = errors.Join(err, d.engine.Close())
+	g := d.source.current.Load()
+	g.done()
+	<-g.ended
+	d.work.Wait()
+	if pid := d.current.settings.pid; pid != "" {
+		err = errors.Join(err, d.privileged(func() error { return removePid(pid, os.Getpid()) }))
+	}
+	d.say(errorlog.Notice, "worker process %d exited with code 0", os.Getpid())
+	d.say(errorlog.Notice, "exit")
+	return errors.Join(err, d.current.close())
+}
+
+// stopListening closes all sockets; those of unix disappear from their folder.
+func (d *Daemon) stopListening() error {
+	return d.privileged(func() error {
+		var errs []error
+		for name, s := range d.sockets {
+			errs = append(errs, s.ln.Close())
+			delete(d.sockets, name)
+		}
+		return errors.Join(errs...)
+	})
+}

@@ -1,0 +1,102 @@
+package daemon
+
+import (
+	"errors"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/edge"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/errorlog/logconf"
+	"github.com/limitgate/limitgate/internal/logfile"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/vars"
+)
+
+// program is a compiled configuration as the daemon sees it.
+type program interface {
+	edge.Program
+	// Close gives up what the program keeps, such as idle upstream connections, once its last request has ended.
+	Close() error
+}
+
+// builder compiles a configuration and lists the sockets it wants; faults go to env.Errors. number gives a socket, by name,
+// the number that its connections carry.
+type builder func(env *phase.Env, cfg *conf.Config, number func(string) int) (program, []*socketSpec)
+
+// loaded is a configuration that was read, checked and compiled, with what it holds.
+type loaded struct {
+	config   *conf.Config
+	errs     *conf.Errors
+	settings settings
+	program  program
+	sockets  []*socketSpec
+	log      *errorlog.Log
+	files    *logfile.Use
+	zones    *zoneUse
+}
+
+// shared is what all configurations of a process have in common.
+type shared struct {
+	options Options
+	build   builder
+	files   *logfile.Files
+	zones   *zones
+	facts   vars.Facts
+	numbers map[string]int // of sockets by name
+	boot    *Console
+}
+
+func newShared(o Options, build builder) *shared {
+	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: newZones(limitgate.Now), numbers: map[string]int{}}
+	s.facts.Now = limitgate.Now
+	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
+	return s
+}
+
+// parse reads and checks a configuration without compiling it.
+func (s *shared) parse() (*conf.Config, *conf.Errors, settings) {
+	o := &s.options
+	cfg, errs := conf.Load(conf.Options{Path: o.file(), Globals: o.Globals, Disk: o.Disk})
+	return cfg, errs, readSettings(o, cfg.Main, errs)
+}
+
+// load reads, checks and compiles a configuration. With faults in errs it holds nothing and must not be run.
+func (s *shared) load() *loaded {
+	l := &loaded{}
+	l.config, l.errs, l.settings = s.parse()
+	if l.errs.Failed() {
+		return l
+	}
+	l.files = s.files.Use(s.options.prefix())
+	l.zones = s.zones.use()
+	fallback := errorlog.New(errorlog.Sink{Writer: s.boot.writer, Level: errorlog.Error})
+	l.log = logconf.Compile(l.config.Main, l.files, l.errs, fallback)
+	env := &phase.Env{
+		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Now: limitgate.Now, Log: l.log,
+		Version: s.options.Version,
+	}
+	l.program, l.sockets = s.build(env, l.config, s.number)
+	if l.errs.Failed() {
+		_ = l.close() // nothing ran
+	}
+	return l
+}
+
+// number returns the number that connections of a socket carry: the same as long as the process lives, because they
+// outlive programs.
+func (s *shared) number(socket string) int {
+	n, known := s.numbers[socket]
+	if !known {
+		n = len(s.numbers)
+		s.numbers[socket] = n
+	}
+	return n
+}
+
+// close gives up what the configuration holds.
+func (l *loaded) close() error {
+	err := l.program.Close()
+	l.zones.close()
+	return errors.Join(err, l.files.Close())
+}

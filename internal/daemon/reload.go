@@ -1,0 +1,134 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"runtime"
+
+	"github.com/limitgate/limitgate/internal/errorlog"
+)
+
+// Reload reads the configuration anew and puts it in place. Requests under way end with the program they began with. On any
+// fault the running configuration stays as it is; the fault is logged and returned.
+func (d *Daemon) Reload() error {
+	d.say(errorlog.Notice, "reconfiguring")
+	err := d.privileged(d.reload)
+	var faults *ConfigError
+	switch {
+	case errors.As(err, &faults):
+		for _, f := range faults.List {
+			d.say(errorlog.Emerg, "%s", f.Error())
+		}
+	case err != nil:
+		d.say(errorlog.Emerg, "%s", err)
+	}
+	return err
+}
+
+func (d *Daemon) reload() error {
+	next := d.load()
+	if next.errs.Failed() {
+		return &ConfigError{next.errs.List()}
+	}
+	opened, err := d.openMissing(next)
+	if err != nil {
+		return errors.Join(err, next.close())
+	}
+	if err := d.movePid(next); err != nil {
+		for _, ln := range opened {
+			err = errors.Join(err, ln.Close())
+		}
+		return errors.Join(err, next.close())
+	}
+	d.adopt(next.sockets, opened)
+	for _, n := range next.errs.Notices() {
+		next.log.Write(errorlog.Warn, 0, n.Error())
+	}
+	return d.replace(next, opened)
+}
+
+// openMissing opens the sockets that the running configuration does not have.
+func (d *Daemon) openMissing(next *loaded) (map[string]net.Listener, error) {
+	var missing []*socketSpec
+	for _, s := range next.sockets {
+		if d.sockets[s.name] == nil {
+			missing = append(missing, s)
+		}
+	}
+	return openSockets(context.Background(), missing, func(err error) { d.say(errorlog.Emerg, "%s", err) })
+}
+
+// movePid follows a pid directive that changed.
+func (d *Daemon) movePid(next *loaded) error {
+	was, is := d.current.settings.pid, next.settings.pid
+	if was == is {
+		return nil
+	}
+	if is != "" {
+		if err := writePid(is, os.Getpid()); err != nil {
+			return err
+		}
+	}
+	if was != "" {
+		return removePid(was, os.Getpid())
+	}
+	return nil
+}
+
+// replace makes next the running configuration. From here nothing fails but in ways that are only worth a line.
+func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
+	old := d.current
+	err := next.zones.commit()
+	d.current = next
+	d.log.Lock()
+	d.log.l = next.log
+	d.log.Unlock()
+	runtime.GOMAXPROCS(next.settings.workers)
+	d.engine.SetLimit(next.settings.conns)
+	d.say(errorlog.Notice, "start worker processes")
+	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
+	g := d.source.swap(newGeneration(next.program))
+	for name := range opened {
+		d.accept(d.sockets[name])
+	}
+	err = errors.Join(err, d.closeUnlisted(next))
+	d.work.Add(1)
+	// Owned by d, ends with the last request of the old generation.
+	go func() {
+		defer d.work.Done()
+		d.end(g, old)
+	}()
+	return err
+}
+
+// closeUnlisted closes the sockets that next does not want.
+func (d *Daemon) closeUnlisted(next *loaded) error {
+	wanted := make(map[string]bool, len(next.sockets))
+	for _, s := range next.sockets {
+		wanted[s.name] = true
+	}
+	var errs []error
+	for name, s := range d.sockets {
+		if wanted[name] {
+			continue
+		}
+		errs = append(errs, s.ln.Close())
+		d.engine.Drain(s.number)
+		delete(d.sockets, name)
+	}
+	return errors.Join(errs...)
+}
+
+// end waits for the last request of a generation and gives up what only it needed.
+func (d *Daemon) end(g *generation, l *loaded) {
+	l.log.Write(errorlog.Notice, 0, "gracefully shutting down")
+	<-g.ended
+	l.log.Write(errorlog.Notice, 0, "exiting")
+	l.log.Write(errorlog.Notice, 0, "exit")
+	if err := l.close(); err != nil {
+		d.say(errorlog.Alert, "%s", err)
+	}
+	d.say(errorlog.Notice, "worker process %d exited with code 0", os.Getpid())
+}

@@ -1,0 +1,66 @@
+package limit
+
+import (
+	"testing"
+	"time"
+
+	"github.com/limitgate/limitgate"
+)
+
+func TestDraftHeaders(t *testing.T) {
+	b := newBench(t, twoZones+`server { location / { limit_req zone=A burst=20 nodelay; limit_headers draft; } }`)
+	b.tell([]step{
+		{0, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=21;w=3, RateLimit: "A";r=20;t=1`},
+		{0, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=21;w=3, RateLimit: "A";r=19;t=1`},
+		{10 * time.Second, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=21;w=3, RateLimit: "A";r=20;t=1`},
+		{0, "/", "goes on"},
+	})
+	for range 19 {
+		b.ask(10*time.Second, "/?a=x")
+	}
+	b.tell([]step{
+		{10 * time.Second, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=21;w=3, RateLimit: "A";r=0;t=3`},
+		{10 * time.Second, "/?a=x", `fails 503 REJECTED, RateLimit-Policy: "A";q=21;w=3, RateLimit: "A";r=0;t=3, Retry-After: 1`},
+	})
+}
+
+func TestDraftHeadersPutTheBindingLimitFirst(t *testing.T) {
+	b := newBench(t, twoZones+`server { location / {
+		limit_req zone=A burst=5 nodelay; limit_req zone=B burst=1 nodelay; limit_headers draft; } }`)
+	b.tell([]step{
+		{0, "/?a=x&b=x", `goes on PASSED, RateLimit-Policy: "B";q=2;w=1, "A";q=6;w=1, RateLimit: "B";r=1;t=1, "A";r=5;t=1`},
+		{0, "/?a=x&b=x", `goes on PASSED, RateLimit-Policy: "B";q=2;w=1, "A";q=6;w=1, RateLimit: "B";r=0;t=1, "A";r=4;t=1`},
+		{0, "/?a=x&b=x", `fails 503 REJECTED, RateLimit-Policy: "B";q=2;w=1, "A";q=6;w=1, RateLimit: "B";r=0;t=1, "A";r=3;t=1, Retry-After: 1`},
+	})
+}
+
+func TestLegacyHeaders(t *testing.T) {
+	b := newBench(t, `limit_req_zone $arg_a zone=A:1m rate=1r/m; server { location / {
+		limit_req zone=A burst=2 nodelay; limit_headers legacy; } }`)
+	b.tell([]step{
+		{0, "/?a=x", "goes on PASSED, X-RateLimit-Limit: 3, X-RateLimit-Remaining: 2, X-RateLimit-Reset: 60"},
+		{0, "/?a=x", "goes on PASSED, X-RateLimit-Limit: 3, X-RateLimit-Remaining: 1, X-RateLimit-Reset: 120"},
+		{0, "/?a=x", "goes on PASSED, X-RateLimit-Limit: 3, X-RateLimit-Remaining: 0, X-RateLimit-Reset: 180"},
+		{30 * time.Second, "/?a=x", "fails 503 REJECTED, X-RateLimit-Limit: 3, X-RateLimit-Remaining: 0, X-RateLimit-Reset: 150, Retry-After: 30"},
+	})
+}
+
+func TestPolicyOfExtremes(t *testing.T) {
+	cases := map[string]struct {
+		zone string
+		req  limitgate.Req
+		want string
+	}{
+		"slow":     {"s", limitgate.Req{Rate: limitgate.PerDay(1), Burst: 20000}, `"s";q=20001;w=1728086400`},
+		"fast":     {"f", limitgate.Req{Rate: limitgate.PerSecond(1_000_000), Burst: 0}, `"f";q=1;w=1`},
+		"far away": {"x", limitgate.Req{Rate: limitgate.PerSecond(1), Burst: 2305843008}, `"x";q=2305843009;w=2305843009`},
+		"quoted":   {"a\"\\é", limitgate.Req{Rate: limitgate.PerSecond(1)}, `"a\"\\??";q=1;w=1`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := string(newPolicy(c.zone, c.req).item); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}

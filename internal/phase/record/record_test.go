@@ -1,0 +1,186 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/vars"
+)
+
+// files keeps what is written to each path, and counts the writes.
+type files struct {
+	byPath map[string]*file
+	err    error // of Append
+}
+
+type file struct {
+	bytes.Buffer
+	writes int
+	err    error // of Write
+}
+
+func (f *files) Append(path string) (io.Writer, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	if f.byPath[path] == nil {
+		f.byPath[path] = &file{}
+	}
+	return f.byPath[path], nil
+}
+
+func (f *file) Write(p []byte) (int, error) {
+	f.writes++
+	if f.err != nil {
+		return 0, f.err
+	}
+	return f.Buffer.Write(p)
+}
+
+// load reads an http block and returns its environment and scopes.
+func load(t *testing.T, http string, fs *files) (*phase.Env, *conf.Scope) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "nginx.conf")
+	if err := os.WriteFile(path, []byte("events {}\nhttp {\n"+http+"\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, errs := conf.Load(conf.Options{Path: path})
+	table := vars.NewTable(vars.Facts{})
+	table.Define(c.HTTP(), errs)
+	now := limitgate.Time(time.Hour)
+	return &phase.Env{Vars: table, Errors: errs, Files: fs, Now: func() limitgate.Time { now++; return now }}, c.HTTP()
+}
+
+func sample() *request.Request {
+	r := &request.Request{Conn: &request.Conn{}}
+	r.Reset()
+	r.ClientAddr = netip.MustParseAddrPort("192.0.2.1:1000")
+	r.Line, r.URI, r.Major, r.Minor = []byte("GET /x HTTP/1.1"), []byte("/x"), 1, 1
+	r.Response.Status = 200
+	return r
+}
+
+func TestLogs(t *testing.T) {
+	const formats = `log_format short '$uri ' "$status"; log_format j escape=json '{"r":"$request"}';
+map $uri $odd { /x 0; /y 1; }
+`
+	for _, c := range []struct {
+		name, http string
+		want       map[string]string
+	}{
+		{"several", "access_log a short; access_log b j; server { }", map[string]string{"a": "/x 200\n", "b": `{"r":"GET /x HTTP/1.1"}` + "\n"}},
+		{"inner replaces", "access_log a short; server { access_log b short; }", map[string]string{"b": "/x 200\n"}},
+		{"off", "access_log a short; server { access_log off; }", nil},
+		{"if is 0", "server { access_log a short if=$odd; }", map[string]string{"a": ""}},
+		{"if is empty", "server { access_log a short if=$http_absent; }", map[string]string{"a": ""}},
+		{"if is set", "server { access_log a short if=$status; }", map[string]string{"a": "/x 200\n"}},
+		{"buffer", "server { access_log a short buffer=4k flush=1s; }", map[string]string{"a": "/x 200\n"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fs := &files{byPath: map[string]*file{}}
+			env, http := load(t, formats+c.http, fs)
+			h := Compile(env, http.Children[len(http.Children)-1])
+			for _, e := range env.Errors.List() {
+				t.Fatal(e)
+			}
+			if (h == nil) != (c.want == nil) {
+				t.Fatalf("handler: got %v", h)
+			}
+			if h == nil {
+				return
+			}
+			if next := h.Serve(sample()); next != phase.Continue {
+				t.Errorf("Serve: got %v, want Continue", next)
+			}
+			for path, want := range c.want {
+				f := fs.byPath[path]
+				if f == nil || f.String() != want {
+					t.Errorf("%s: got %v, want %q", path, f, want)
+				}
+				if f != nil && want != "" && f.writes != 1 {
+					t.Errorf("%s: got %d writes of a line, want 1", path, f.writes)
+				}
+			}
+			if len(fs.byPath) != len(c.want) {
+				t.Errorf("got %d files, want %d", len(fs.byPath), len(c.want))
+			}
+		})
+	}
+}
+
+func TestDefaultLog(t *testing.T) {
+	fs := &files{byPath: map[string]*file{}}
+	env, http := load(t, "server { }", fs)
+	Compile(env, http.Children[0]).Serve(sample())
+	f := fs.byPath["logs/access.log"]
+	if f == nil || !strings.HasPrefix(f.String(), "192.0.2.1 - - [") || !strings.HasSuffix(f.String(), `] "GET /x HTTP/1.1" 200 0 "-" "-"`+"\n") {
+		t.Errorf("got %v", f)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct{ http, want string }{
+		{`log_format x "$nosuch"; server { }`, `unknown "nosuch" variable`},
+		{`log_format x "$1"; access_log a x; server { }`, `unknown "1" variable`},
+		{`log_format x "a $"; server { }`, `invalid parameter "$"`},
+		{`server { access_log a combined if=$nosuch; }`, `unknown "nosuch" variable`},
+		{`server { access_log a nosuch; }`, `unknown log format "nosuch"`},
+		{`server { access_log /l/$host.log; }`, `variables in the name of an access_log are not supported: "/l/$host.log"`},
+	} {
+		env, http := load(t, c.http, &files{byPath: map[string]*file{}})
+		Compile(env, http)
+		Compile(env, http.Children[0])
+		list := env.Errors.List()
+		if len(list) != 1 || list[0].Msg != c.want {
+			t.Errorf("%s: got %v, want %q", c.http, list, c.want)
+		}
+	}
+	env, http := load(t, "server { access_log /no/a.log; }", &files{err: errors.New(`open() "/no/a.log" failed (2: No such file or directory)`)})
+	Compile(env, http.Children[0])
+	list := env.Errors.List()
+	if len(list) != 1 || list[0].Error() != `open() "/no/a.log" failed (2: No such file or directory)` {
+		t.Errorf("open: got %v", list)
+	}
+}
+
+// A log that can't be written is reported once a minute; the request goes on.
+func TestWriteFails(t *testing.T) {
+	fs := &files{byPath: map[string]*file{"a": {err: syscall.ENOSPC}}}
+	env, http := load(t, "server { access_log a; }", fs)
+	var log bytes.Buffer
+	env.Log = errorlog.New(errorlog.Sink{Writer: &log, Level: errorlog.Alert})
+	h := Compile(env, http.Children[0])
+	for range 3 {
+		if next := h.Serve(sample()); next != phase.Continue {
+			t.Errorf("Serve: got %v, want Continue", next)
+		}
+	}
+	const want = `write() to "a" failed (28: No space left on device)`
+	if got := strings.Count(log.String(), want); got != 1 {
+		t.Errorf("got %d of %q in %q, want 1", got, want, log.String())
+	}
+}
+
+func TestServeAllocatesNothing(t *testing.T) {
+	fs := &files{byPath: map[string]*file{}}
+	env, http := load(t, `map $uri $log { default 1; } server { access_log a combined if=$log; }`, fs)
+	h := Compile(env, http.Children[1])
+	fs.byPath["a"].Grow(1 << 20)
+	r := sample()
+	if got := testing.AllocsPerRun(100, func() { r.Slots = r.Slots[:0]; h.Serve(r) }); got != 0 {
+		t.Errorf("got %v allocations, want 0", got)
+	}
+}

@@ -1,0 +1,187 @@
+package static
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// Text is a text with variables in it, evaluated for each request.
+type Text interface {
+	// Append appends the text's value in r to dst.
+	Append(r *request.Request, dst []byte) []byte
+}
+
+// Handler is one scope's root, alias and index. It is immutable and serves many goroutines.
+type Handler struct {
+	root    request.RootDir
+	index   []index
+	buffers *sync.Pool // of *[]byte, pieceSize long
+}
+
+var _ phase.Handler = (*Handler)(nil)
+
+// index is a file to look for in a folder.
+type index struct {
+	fixed string
+	text  Text // nil: fixed
+}
+
+// Serve answers with a file, or sends the request to a folder's index.
+func (h *Handler) Serve(r *request.Request) phase.Next {
+	path, ok := h.path(r)
+	if !ok {
+		r.Logf(errorlog.Error, "\"%s\" leads out of its root", r.URI)
+		return fail(r, 404)
+	}
+	method := string(r.Method)
+	if bytes.HasSuffix(r.URI, []byte("/")) {
+		return h.folder(r, path, method)
+	}
+	if method != "GET" && method != "HEAD" && method != "POST" {
+		return fail(r, 405)
+	}
+	// Not to wait for a writer where the path is a pipe.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return failed(r, "open()", path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return failed(r, "fstat()", path, err)
+	case info.IsDir():
+		return redirect(r)
+	case !info.Mode().IsRegular():
+		r.Logf(errorlog.Crit, "\"%s\" is not a regular file", path)
+		return fail(r, 404)
+	case method == "POST":
+		return fail(r, 405)
+	}
+	return h.send(r, f, info)
+}
+
+// path returns the file that the request's path names. It reports false where the path would leave the root: paths of
+// clients have no dot segments, but an alias may be joined to the middle of a name, and a redirect inside may lead anywhere.
+func (h *Handler) path(r *request.Request) (string, bool) {
+	b := h.root.Append(r, r.Scratch())
+	rest := r.URI[min(h.root.Alias, len(r.URI)):]
+	b = r.Claim(append(b, rest...))
+	if bytes.IndexByte(rest, 0) >= 0 {
+		return "", false
+	}
+	for len(rest) > 0 {
+		segment := rest
+		if i := bytes.IndexByte(rest, '/'); i >= 0 {
+			segment, rest = rest[:i], rest[i+1:]
+		} else {
+			rest = nil
+		}
+		if string(segment) == ".." {
+			return "", false
+		}
+	}
+	return string(b), true
+}
+
+// folder looks for an index (ngx_http_index_handler).
+func (h *Handler) folder(r *request.Request, path, method string) phase.Next {
+	tested := false
+	for _, x := range h.index {
+		if method != "GET" && method != "HEAD" && method != "POST" {
+			break
+		}
+		name := x.fixed
+		if x.text != nil {
+			name = string(x.text.Append(r, nil))
+		}
+		if name == "" {
+			continue
+		}
+		if name[0] == '/' {
+			return inside(r, []byte(name))
+		}
+		_, err := os.Stat(path + name)
+		switch {
+		case err == nil:
+			return inside(r, append(append([]byte{}, r.URI...), name...))
+		case errors.Is(err, fs.ErrPermission):
+			r.Logf(errorlog.Error, "\"%s\" is forbidden (%s)", path+name, errno(err))
+			return fail(r, 403)
+		case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
+			return notFound(r, path+name, err)
+		case !errors.Is(err, fs.ErrNotExist):
+			r.Logf(errorlog.Crit, "open() \"%s\" failed (%s)", path+name, errno(err))
+			return fail(r, 500)
+		}
+		if !tested {
+			tested = true
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				return notFound(r, path+name, err)
+			}
+		}
+	}
+	r.Logf(errorlog.Error, "directory index of \"%s\" is forbidden", path)
+	return fail(r, 403)
+}
+
+// inside sends the request to another path.
+func inside(r *request.Request, uri []byte) phase.Next {
+	r.URI, r.Internal = uri, true
+	return phase.Redirect
+}
+
+// redirect sends the client to the folder it meant.
+func redirect(r *request.Request) phase.Next {
+	b := append(request.AppendPath(r.Scratch(), r.URI), '/')
+	if len(r.Args) > 0 {
+		b = append(append(b, '?'), r.Args...)
+	}
+	b = r.Claim(b)
+	r.Fail(301)
+	r.Response.Location = b
+	return phase.Fail
+}
+
+func fail(r *request.Request, status int) phase.Next {
+	r.Fail(status)
+	return phase.Fail
+}
+
+func notFound(r *request.Request, path string, err error) phase.Next {
+	r.Logf(errorlog.Error, "\"%s\" is not found (%s)", path, errno(err))
+	return fail(r, 404)
+}
+
+// failed answers where a file can't be opened (ngx_http_static_handler).
+func failed(r *request.Request, call, path string, err error) phase.Next {
+	level, status := errorlog.Crit, 500
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
+		level, status = errorlog.Error, 404
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ELOOP):
+		level, status = errorlog.Error, 403
+	}
+	r.Logf(level, "%s \"%s\" failed (%s)", call, path, errno(err))
+	return fail(r, status)
+}
+
+// errno returns "2: No such file or directory".
+func errno(err error) string {
+	var e syscall.Errno
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	text := e.Error()
+	return strconv.Itoa(int(e)) + ": " + strings.ToUpper(text[:1]) + text[1:]
+}

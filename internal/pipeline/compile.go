@@ -1,0 +1,151 @@
+package pipeline
+
+import (
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/phase/access"
+	"github.com/limitgate/limitgate/internal/phase/limit"
+	"github.com/limitgate/limitgate/internal/phase/match"
+	"github.com/limitgate/limitgate/internal/phase/realip"
+	"github.com/limitgate/limitgate/internal/phase/record"
+	"github.com/limitgate/limitgate/internal/phase/rewrite"
+	"github.com/limitgate/limitgate/internal/phase/shape"
+	"github.com/limitgate/limitgate/internal/phase/static"
+	"github.com/limitgate/limitgate/internal/phase/upstream"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// New compiles a configuration. What is wrong with it goes to env.Errors; the program must not serve then.
+func New(env *phase.Env, cfg *conf.Config) *Program {
+	p := &Program{pages: newPages(h1.ServerName(env.Version, true)), bare: newPages(h1.ServerName(env.Version, false))}
+	http := cfg.HTTP()
+	if http == nil {
+		return p
+	}
+	if d, found := http.Get("limit_arithmetic"); found && d.Arg(0) == "nginx" {
+		env.Arithmetic = limitgate.Nginx
+	}
+	env.Vars.Define(http, env.Errors)
+	p.upstreams = upstream.Open(env, http)
+	c := compiler{env: env, program: p, index: map[*conf.Scope]int{}, names: map[*conf.Scope][]match.Name{}}
+	c.read = reader{env: env, logs: map[*conf.Scope]*errorlog.Log{}}
+	c.number(http)
+	for _, s := range c.scopes {
+		c.compile(s)
+	}
+	c.listen()
+	p.slots = env.Vars.Slots()
+	return p
+}
+
+type compiler struct {
+	env     *phase.Env
+	program *Program
+	read    reader
+	scopes  []*conf.Scope
+	index   map[*conf.Scope]int // of a scope in the program
+	names   map[*conf.Scope][]match.Name
+}
+
+// number lists the blocks that requests may be in, outer ones first.
+func (c *compiler) number(s *conf.Scope) {
+	if s.Kind&(conf.HTTP|conf.Server|conf.Location) == 0 {
+		return
+	}
+	c.index[s] = len(c.scopes)
+	c.scopes = append(c.scopes, s)
+	for _, inner := range s.Children {
+		c.number(inner)
+	}
+}
+
+// compile builds one scope of the program.
+func (c *compiler) compile(s *conf.Scope) {
+	out := scope{errorPages: compileErrorPages(c.env, s)}
+	serverName := ""
+	if server := s.Enclosing(conf.Server); server != nil {
+		if server == s {
+			c.names[s] = match.CompileNames(c.env, s)
+		}
+		serverName = c.names[server][0].String()
+	}
+	out.settings = c.read.settings(s, serverName)
+	out.settings.Root = static.Root(c.env, s)
+	out.shaper = shape.Compile(c.env, s)
+	h := &out.handlers
+	h[phase.RealIP] = realip.Compile(c.env, s)
+	h[phase.Limit] = limit.Compile(c.env, s)
+	h[phase.Access] = access.Compile(c.env, s)
+	h[phase.Record] = record.Compile(c.env, s)
+	if h[phase.Content] = c.program.upstreams.Compile(c.env, s); h[phase.Content] == nil {
+		h[phase.Content] = static.Compile(c.env, s)
+	}
+	switch s.Kind {
+	case conf.Server:
+		h[phase.ServerRewrite] = rewrite.Compile(c.env, s)
+		locations := match.Compile(c.env, s, c.index)
+		h[phase.Match] = locations
+		c.program.servers = append(c.program.servers, server{scope: c.index[s], locations: locations})
+	case conf.Location:
+		h[phase.Rewrite] = rewrite.Compile(c.env, s)
+		if h[phase.RealIP] != nil {
+			// nginx asks once more behind the match, for locations with directives of their own.
+			h[phase.Limit] = chain{h[phase.RealIP], h[phase.Limit]}
+		}
+	}
+	c.program.scopes = append(c.program.scopes, out)
+}
+
+// chain is several handlers in the place of one.
+type chain []phase.Handler
+
+// Serve asks them in order, as far as they let the request go on.
+func (c chain) Serve(r *request.Request) phase.Next {
+	for _, h := range c {
+		if h == nil {
+			continue
+		}
+		if next := h.Serve(r); next != phase.Continue {
+			return next
+		}
+	}
+	return phase.Continue
+}
+
+// listen builds the sockets, with the look-up of names for each of their addresses.
+func (c *compiler) listen() {
+	p := c.program
+	ps := points{byName: map[string]*point{}}
+	for i, s := range p.servers {
+		scope := c.scopes[s.scope]
+		ps.gather(c.env, scope, i, c.names[scope])
+	}
+	var numbers []int
+	for i, group := range ps.sockets() {
+		own := group[len(group)-1]
+		l := listener{}
+		for _, one := range group {
+			l.addresses = append(l.addresses, c.address(one, one != own))
+		}
+		p.listeners = append(p.listeners, l)
+		p.listens = append(p.listens, own.listen())
+		numbers = append(numbers, i)
+	}
+	p.Place(numbers)
+}
+
+func (c *compiler) address(p *point, shares bool) address {
+	s := c.scopes[c.program.servers[p.chosen].scope]
+	a := address{
+		fallback: p.chosen,
+		names:    match.NewNames(c.env, p.name, p.hosts, p.chosen),
+		head:     c.read.head(s, p.options.ProxyProtocol),
+	}
+	if shares {
+		a.local = p.addr.Addr()
+	}
+	return a
+}

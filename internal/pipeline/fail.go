@@ -1,0 +1,123 @@
+package pipeline
+
+import (
+	"strconv"
+
+	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/header"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// fail answers a request whose status is an error or a redirect without a body (ngx_http_special_response_handler). It
+// returns where the walk goes on.
+func (j *journey) fail() int {
+	r, status := j.r, j.r.Response.Status
+	switch {
+	case r.Response.Sent:
+		// The head said something else, and cannot be taken back.
+		r.Response.Close = true
+		return atEnd
+	case status == 408 || status == 444 || status == 499:
+		r.Leave(status)
+		return atEnd
+	}
+	r.ErrStatus = status
+	if breaksConnection(status) {
+		r.Response.Close = true
+	}
+	absolute(r)
+	s := &j.p.scopes[r.Location]
+	if j.paged || len(s.errorPages) == 0 || r.Redirects > maxRedirects {
+		return j.page(status)
+	}
+	j.paged = true
+	if page := s.errorPage(status); page != nil {
+		return j.send(page)
+	}
+	return j.page(status)
+}
+
+// pages are nginx's pages for codes, by code, ready to be sent.
+type pages [600][]byte
+
+// newPages writes the pages, signed.
+func newPages(signature string) *pages {
+	var ps pages
+	for code := range ps {
+		ps[code] = h1.AppendPage(nil, code, signature)
+	}
+	return &ps
+}
+
+// of returns the page for a code, or nothing for those without one.
+func (ps *pages) of(code int) []byte {
+	if code < 0 || code >= len(ps) {
+		return nil
+	}
+	return ps[code]
+}
+
+// page answers with the page for a code.
+func (j *journey) page(code int) int {
+	r := j.r
+	r.ErrStatus = answerStatus(code)
+	body := j.p.pages.of(code)
+	if r.Settings.Tokens == request.TokensOff {
+		body = j.p.bare.of(code)
+	}
+	var contentType []byte
+	if len(body) > 0 {
+		contentType = typeHTML
+		if agent, found := r.Get(header.UserAgent); found && code >= 400 && r.Major > 0 && h1.WantsPadding(agent) {
+			body = r.Claim(append(append(r.Scratch(), body...), h1.PagePadding...))
+		}
+	}
+	// The client is gone if this fails; the edge knows.
+	_ = r.Answer(r.ErrStatus, contentType, body)
+	return atEnd
+}
+
+var typeHTML = []byte("text/html")
+
+// answerStatus is the status a code is answered with: nginx's own codes for broken requests are 400 to the client.
+func answerStatus(code int) int { return h1.AnswerStatus(code) }
+
+// breaksConnection reports whether the connection is not trusted with another request after an error.
+func breaksConnection(status int) bool {
+	switch status {
+	case 400, 413, 414, 495, 496, 497, 500, 501:
+		return true
+	}
+	return false
+}
+
+// isRedirect reports whether a status sends the client to Location.
+func isRedirect(status int) bool {
+	switch status {
+	case 301, 302, 303, 307, 308:
+		return true
+	}
+	return false
+}
+
+// absolute makes a Location that is only a path a whole URL, with the name and port the client asked for
+// (ngx_http_header_filter).
+func absolute(r *request.Request) {
+	path := r.Response.Location
+	if len(path) == 0 || path[0] != '/' {
+		return
+	}
+	b := append(r.Scratch(), "http://"...)
+	switch local := r.Conn.LocalAddr; {
+	case len(r.Host) > 0:
+		b = append(b, r.Host...)
+	case local.IsValid():
+		b = request.AppendAddr(b, local.Addr())
+	default:
+		b = append(append(b, "unix:"...), r.Conn.UnixPath...)
+	}
+	if port := r.Conn.LocalAddr.Port(); port != 0 && port != 80 {
+		b = strconv.AppendUint(append(b, ':'), uint64(port), 10)
+	}
+	r.Response.Location = r.Claim(append(b, path...))
+}

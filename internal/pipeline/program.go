@@ -1,0 +1,70 @@
+package pipeline
+
+import (
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/edge"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/phase/match"
+	"github.com/limitgate/limitgate/internal/phase/upstream"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// Program is a compiled configuration. It is immutable but for the connections to upstreams that it keeps, serves many
+// goroutines, and starts none.
+type Program struct {
+	scopes    []scope
+	servers   []server
+	listeners []listener
+	numbered  []*listener // by the number that connections carry; nil where this program does not listen
+	listens   []conf.Listen
+	slots     int
+	pages     *pages
+	bare      *pages        // with server_tokens off
+	upstreams *upstream.Set // nil without an http block
+}
+
+var _ edge.Program = (*Program)(nil)
+
+// scope is one block of the configuration as requests meet it.
+type scope struct {
+	handlers   [phase.Count]phase.Handler
+	settings   *request.Settings
+	shaper     request.Shaper
+	errorPages []errorPage
+}
+
+// server is what is known of a server besides its scope.
+type server struct {
+	scope     int
+	locations *match.Locations
+}
+
+// Listens returns the sockets the program is to be served on, each with one address and one port.
+func (p *Program) Listens() []conf.Listen { return p.listens }
+
+// Place says which number the connections of each of Listens carry: connections outlive programs, so a socket keeps its
+// number. Without it they are numbered as they come. It is called before the program serves.
+func (p *Program) Place(numbers []int) {
+	p.numbered = nil
+	for i, n := range numbers {
+		if n >= len(p.numbered) {
+			p.numbered = append(p.numbered, make([]*listener, n+1-len(p.numbered))...)
+		}
+		p.numbered[n] = &p.listeners[i]
+	}
+}
+
+// Close lets go of what the program keeps: idle connections to upstreams. Requests it still serves end as they would.
+func (p *Program) Close() {
+	if p.upstreams != nil {
+		_ = p.upstreams.Close() // closing a connection that nobody uses has nothing to lose
+	}
+}
+
+// Head returns what must be known before a request's head is read: the directives of the default server of the address.
+func (p *Program) Head(c *request.Conn) *request.HeadSettings {
+	if len(p.servers) == 0 {
+		return &request.HeadSettings{}
+	}
+	return p.address(c).head
+}

@@ -1,0 +1,141 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// journey is a request on its way through the phases.
+type journey struct {
+	p     *Program
+	r     *request.Request
+	phase phase.ID // that answers
+	paged bool     // error_page was asked: once a request, as in nginx without recursive_error_pages
+}
+
+// The places in phase.Order where a request may go on.
+const (
+	atStart    = int(phase.RealIP)
+	atServer   = int(phase.ServerRewrite)
+	atMatch    = int(phase.Match)
+	atLocation = int(phase.Rewrite)
+	atEnd      = int(phase.Record)
+)
+
+// maxRedirects bounds the redirects inside (NGX_HTTP_MAX_URI_CHANGES).
+const maxRedirects = 10
+
+// Serve implements edge.Program.
+func (p *Program) Serve(r *request.Request) {
+	if len(p.servers) == 0 {
+		// A connection that outlived its configuration, in one without any server.
+		r.Settings = &request.Settings{}
+		r.Leave(444)
+		return
+	}
+	defer p.record(r)
+	defer p.settle(r)
+	j := journey{p: p, r: r}
+	for at := j.begin(); at < atEnd; {
+		switch j.walk(at) {
+		case phase.Redirect:
+			at = j.redirected()
+		case phase.Fail:
+			at = j.fail()
+		default:
+			at = atEnd
+		}
+	}
+	if !r.Response.Silent {
+		r.Complete = r.Stream.Finish() == nil
+	}
+}
+
+// begin finds the server. It returns where to start: behind all phases for a request that could not be read.
+func (j *journey) begin() int {
+	r, a := j.r, j.p.address(j.r.Conn)
+	r.Slots = slices.Grow(r.Slots[:0], j.p.slots)[:j.p.slots]
+	clear(r.Slots)
+	r.Server = a.fallback
+	if r.Fault.Status == 0 {
+		r.Server = a.names.Find(r)
+	}
+	j.enter(j.p.servers[r.Server].scope)
+	if r.Fault.Status == 0 {
+		return atStart
+	}
+	if r.Fault.Log != "" {
+		r.Logf(errorlog.Info, "%s", r.Fault.Log)
+	}
+	r.Fail(r.Fault.Status)
+	return j.fail()
+}
+
+// enter makes a scope the request's.
+func (j *journey) enter(location int) {
+	s := &j.p.scopes[location]
+	j.r.Location, j.r.Settings, j.r.Shaper = location, s.settings, s.shaper
+}
+
+// walk takes the request through the phases from a place in the order on, until one of them does not let it go on.
+func (j *journey) walk(at int) phase.Next {
+	for ; at < atEnd; at++ {
+		id := phase.Order[at]
+		h := j.p.scopes[j.r.Location].handlers[id]
+		if h == nil {
+			continue
+		}
+		j.phase = id
+		next := h.Serve(j.r)
+		if id == phase.Match {
+			next = j.matched(next)
+		}
+		if next != phase.Continue {
+			return next
+		}
+	}
+	j.r.Fail(404)
+	return phase.Fail
+}
+
+// matched enters the location that was found, and refuses a body that is too large for it.
+func (j *journey) matched(next phase.Next) phase.Next {
+	r := j.r
+	j.enter(r.Location)
+	// Behind an error page the body was given up already.
+	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.paged {
+		return next
+	}
+	r.Logf(errorlog.Error, "client intended to send too large body: %d bytes", r.BodyLength)
+	r.Fail(413)
+	return phase.Fail
+}
+
+// redirected sends a request whose path a phase has changed back. The rewrite phases look for its location anew; the
+// content phase, with the index of a folder, begins as if the new path had been asked for (ngx_http_internal_redirect).
+func (j *journey) redirected() int {
+	at, doing := atMatch, `processing "%s"`
+	if j.phase == phase.Content {
+		at, doing = atServer, `internally redirecting to "%s"`
+	}
+	if !j.mayRedirect(doing, j.r.URI) {
+		return j.fail()
+	}
+	j.r.Rewritten = true
+	j.enter(j.p.servers[j.r.Server].scope)
+	return at
+}
+
+// mayRedirect counts a redirect inside. After too many it makes the answer an error; doing and uri say which one it was.
+func (j *journey) mayRedirect(doing string, uri []byte) bool {
+	j.r.Redirects++
+	if j.r.Redirects <= maxRedirects {
+		return true
+	}
+	j.r.Logf(errorlog.Error, "rewrite or internal redirection cycle while "+doing, uri)
+	j.r.Fail(500)
+	return false
+}

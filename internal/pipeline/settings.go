@@ -1,0 +1,165 @@
+package pipeline
+
+import (
+	"strings"
+	"time"
+
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/errorlog/logconf"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// reader reads plain directives of scopes, with nginx's value where there is none.
+type reader struct {
+	env  *phase.Env
+	logs map[*conf.Scope]*errorlog.Log // by the scope whose error_log it is
+}
+
+func (r *reader) duration(s *conf.Scope, name string, otherwise time.Duration) time.Duration {
+	if d, found := s.Get(name); found {
+		if t, good := d.Duration(r.env.Errors, 0); good {
+			return t
+		}
+	}
+	return otherwise
+}
+
+func (r *reader) size(s *conf.Scope, name string, otherwise int64) int64 {
+	if d, found := s.Get(name); found {
+		if n, good := d.Offset(r.env.Errors, 0); good {
+			return n
+		}
+	}
+	return otherwise
+}
+
+func (r *reader) number(s *conf.Scope, name string, otherwise int64) int64 {
+	if d, found := s.Get(name); found {
+		if n, good := d.Int(r.env.Errors, 0); good {
+			return n
+		}
+	}
+	return otherwise
+}
+
+func (r *reader) flag(s *conf.Scope, name string, otherwise bool) bool {
+	if d, found := s.Get(name); found {
+		if on, good := d.Flag(r.env.Errors); good {
+			return on
+		}
+	}
+	return otherwise
+}
+
+// word returns the first argument in lower case.
+func (r *reader) word(s *conf.Scope, name, otherwise string) string {
+	if d, found := s.Get(name); found {
+		return strings.ToLower(d.Arg(0))
+	}
+	return otherwise
+}
+
+// settings reads what edges and phases share of a scope.
+func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
+	return &request.Settings{
+		ErrorLog:          r.errorLog(s),
+		ServerName:        serverName,
+		DefaultType:       r.defaultType(s),
+		Types:             r.types(s),
+		Tokens:            tokens(r.word(s, "server_tokens", "on")),
+		SendTimeout:       r.duration(s, "send_timeout", 60*time.Second),
+		BodyTimeout:       r.duration(s, "client_body_timeout", 60*time.Second),
+		KeepaliveTimeout:  r.duration(s, "keepalive_timeout", 75*time.Second),
+		KeepaliveRequests: r.number(s, "keepalive_requests", 1000),
+		KeepaliveTime:     r.duration(s, "keepalive_time", time.Hour),
+		LingeringClose:    lingering(r.word(s, "lingering_close", "on")),
+		LingeringTime:     r.duration(s, "lingering_time", 30*time.Second),
+		LingeringTimeout:  r.duration(s, "lingering_timeout", 5*time.Second),
+		MaxBody:           r.size(s, "client_max_body_size", 1<<20),
+	}
+}
+
+// head reads what an edge needs before it knows the server.
+func (r *reader) head(s *conf.Scope, proxyProtocol bool) *request.HeadSettings {
+	h := &request.HeadSettings{
+		HeaderTimeout: r.duration(s, "client_header_timeout", 60*time.Second),
+		HeaderBuffer:  int(r.size(s, "client_header_buffer_size", 1<<10)),
+		LargeBuffers:  4,
+		LargeSize:     8 << 10,
+		Underscores:   r.flag(s, "underscores_in_headers", false),
+		IgnoreInvalid: r.flag(s, "ignore_invalid_headers", true),
+		MergeSlashes:  r.flag(s, "merge_slashes", true),
+		ProxyProtocol: proxyProtocol,
+		ErrorLog:      r.errorLog(s),
+		KeepaliveIdle: r.duration(s, "keepalive_timeout", 75*time.Second),
+	}
+	if d, found := s.Get("large_client_header_buffers"); found {
+		n, good := d.Int(r.env.Errors, 0)
+		size, fine := d.Size(r.env.Errors, 1)
+		if good && fine {
+			h.LargeBuffers, h.LargeSize = int(n), int(size)
+		}
+	}
+	return h
+}
+
+func tokens(word string) request.Tokens {
+	switch word {
+	case "off":
+		return request.TokensOff
+	case "build":
+		return request.TokensBuild
+	}
+	return request.TokensOn
+}
+
+func lingering(word string) request.Lingering {
+	switch word {
+	case "off":
+		return request.LingerOff
+	case "always":
+		return request.LingerAlways
+	}
+	return request.LingerOn
+}
+
+func (r *reader) defaultType(s *conf.Scope) []byte {
+	if d, found := s.Get("default_type"); found {
+		return []byte(d.Arg(0))
+	}
+	return []byte("text/plain")
+}
+
+// types reads the types blocks in force; without any there are nginx's three.
+func (r *reader) types(s *conf.Scope) map[string][]byte {
+	blocks := s.All("types")
+	if len(blocks) == 0 {
+		return map[string][]byte{"html": typeHTML, "gif": []byte("image/gif"), "jpg": []byte("image/jpeg")}
+	}
+	types := map[string][]byte{}
+	for _, d := range blocks {
+		for _, row := range d.Block.Directives {
+			for _, ext := range row.Args {
+				types[strings.ToLower(ext.Text)] = []byte(row.Name)
+			}
+		}
+	}
+	return types
+}
+
+// errorLog returns the log of a scope. What the main scope says is the process's own log.
+func (r *reader) errorLog(s *conf.Scope) *errorlog.Log {
+	list := s.All("error_log")
+	if len(list) == 0 || list[0].Scope.Kind == conf.Main {
+		return r.env.Log
+	}
+	owner := list[0].Scope
+	if log, made := r.logs[owner]; made {
+		return log
+	}
+	log := logconf.Compile(s, r.env.Files, r.env.Errors, r.env.Log)
+	r.logs[owner] = log
+	return log
+}

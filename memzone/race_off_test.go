@@ -1,0 +1,5 @@
+//go:build !race
+
+package memzone
+
+const raceOn = false

@@ -1,0 +1,204 @@
+package memzone
+
+import (
+	"context"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/limitgate/limitgate"
+)
+
+func TestLayout(t *testing.T) {
+	if s := unsafe.Sizeof(slot{}); s != 16 {
+		t.Errorf("a slot has %d bytes", s)
+	}
+	if s := unsafe.Sizeof(counters{}); s%64 != 0 {
+		t.Errorf("counters have %d bytes: shares meet on a cache line", s)
+	}
+	for _, size := range []int{0, 1, 128, 200, 1 << 16} {
+		tb := newTable(size, 0)
+		if a := uintptr(unsafe.Pointer(&tb.lines[0])); a%bucketBytes != 0 || tb.bytes() != max(size/128, 1)*128 {
+			t.Errorf("%d bytes: table of %d at %x", size, tb.bytes(), a)
+		}
+		for _, h := range []uint64{1 << 8, ownerMask, 0x123456789abcdef0 & ownerMask} {
+			if tb.first(h) >= uint64(len(tb.lines)) || tb.second(h) >= uint64(len(tb.lines)) {
+				t.Errorf("%d bytes: %x is out of bounds", size, h)
+			}
+		}
+	}
+	if z := New(Config{}); z.Bytes() != DefaultBytes {
+		t.Errorf("the default is %d bytes", z.Bytes())
+	}
+}
+
+func TestColumns(t *testing.T) {
+	w := uint64(0)
+	for i := range uint64(4 * 65535) {
+		if held(w) != i {
+			t.Fatalf("held %d, want %d", held(w), i)
+		}
+		w = acquire(w, 1)
+	}
+	if w != math.MaxUint64 {
+		t.Errorf("full is %x", w)
+	}
+	w = release(w, 70_000)
+	if held(w) != 4*65535-70_000 {
+		t.Errorf("held %d", held(w))
+	}
+	if held(acquire(w, 70_000)) != 4*65535 || release(w, 1<<40) != 0 {
+		t.Error("columns don't balance")
+	}
+}
+
+// TestFull: what a zone with one bucket does with a ninth key.
+func TestFull(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		name   string
+		policy Overflow
+		limit  limitgate.Algorithm
+		noRoom bool
+	}{
+		{"evict", Evict, limitgate.Req{Rate: limitgate.PerSecond(1)}, false},
+		{"reject", Reject, limitgate.Req{Rate: limitgate.PerSecond(1)}, true},
+		{"held", Evict, limitgate.Conn{Limit: 1}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			z := New(Config{Bytes: 128, Overflow: c.policy})
+			l := limiter(t, z, c.limit)
+			ask := func(k string, now limitgate.Time) limitgate.Decision {
+				check, _ := l.CheckAt(ctx, now, k, 1)
+				var d limitgate.Decision
+				if z.Kind() == limitgate.KindConn {
+					_, d, _ = l.AcquireAt(ctx, now, k)
+				} else {
+					d, _ = l.TakeAt(ctx, now, k, 1)
+				}
+				if d != check {
+					t.Errorf("%s: checked %+v, got %+v", k, check, d)
+				}
+				return d
+			}
+			ks := keys(9)
+			for i, k := range ks[:8] {
+				if d := ask(k, t0.Add(time.Duration(i))); !d.Admitted() {
+					t.Fatalf("key %d: %+v", i, d)
+				}
+			}
+			d := ask(ks[8], t0)
+			if d.NoRoom != c.noRoom || d.NoRoom != (d.Outcome == limitgate.Rejected) {
+				t.Errorf("ninth key: got %+v", d)
+			}
+			if !c.noRoom { // the one closest to drained went
+				if d, _ := l.CheckAt(ctx, t0, ks[0], 1); !d.Admitted() {
+					t.Error("the first key was not the one forgotten")
+				}
+				if d, _ := l.CheckAt(ctx, t0, ks[1], 1); d.Admitted() {
+					t.Error("the second key was forgotten")
+				}
+			}
+			if z.Kind() != limitgate.KindConn { // drained states make room
+				if d := ask("late", t0.Add(time.Minute)); !d.Admitted() || z.Stats().Reuses == 0 {
+					t.Errorf("a minute later: %+v, %+v", d, z.Stats())
+				}
+			}
+		})
+	}
+}
+
+// TestRebind: after a reload with a smaller burst debt is cut to the new full bucket; two bursts of one configuration know of
+// each other; the limiter from before goes on with its own.
+func TestRebind(t *testing.T) {
+	ctx := context.Background()
+	req := func(burst int64) limitgate.Req {
+		return limitgate.Req{Rate: limitgate.PerSecond(1), Burst: burst, NoDelay: true}
+	}
+	for _, c := range []struct {
+		name   string
+		rebind bool
+		want   limitgate.Excess
+	}{{"same configuration", false, 10_000}, {"new configuration", true, 4_000}} {
+		z := New(Config{})
+		old := limiter(t, z, req(9))
+		for range 10 {
+			_, _ = old.TakeAt(ctx, t0, "k", 1)
+		}
+		if c.rebind {
+			z.Rebind()
+		}
+		if d, _ := limiter(t, z, req(3)).TakeAt(ctx, t0, "k", 1); d.Outcome != limitgate.Rejected || d.Excess != c.want {
+			t.Errorf("%s: got %+v, want excess %v", c.name, d, c.want)
+		}
+	}
+}
+
+func TestKindError(t *testing.T) {
+	z := New(Config{})
+	limiter(t, z, limitgate.Req{Rate: limitgate.PerSecond(1)})
+	_, err := limitgate.NewLimiter(z, limitgate.Conn{Limit: 1})
+	if err == nil || !strings.Contains(err.Error(), "kind req") || !strings.Contains(err.Error(), "kind conn") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestAllLate: a leg that passed when it was asked and moved before it was charged. The verdict says so and nothing stays
+// charged on the other.
+func TestAllLate(t *testing.T) {
+	ctx := context.Background()
+	var late, admitted atomic.Int64
+	rounds := 0
+	for ; late.Load() == 0 && rounds < 3000; rounds++ {
+		z := New(Config{Bytes: 4096})
+		a := limiter(t, z, limitgate.Req{Rate: limitgate.PerDay(1), Burst: 1 << 10, NoDelay: true})
+		b := limiter(t, z, limitgate.Req{Rate: limitgate.PerDay(1), Burst: 40, NoDelay: true})
+		admitted.Store(0)
+		var wg sync.WaitGroup
+		for g := range 4 {
+			wg.Go(func() { // ends after its requests
+				legs := []limitgate.Leg{{Limiter: a, Key: "a"}, {Limiter: b, Key: "b" + string(rune('0'+g&1))}, {Limiter: b, Key: "c"}}
+				for range 60 {
+					v, _ := limitgate.All(ctx, t0, legs)
+					if v.Late {
+						late.Add(1)
+					}
+					if v.Admitted() {
+						admitted.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		d, _ := a.CheckAt(ctx, t0, "a", 1)
+		if got := 1<<10 - d.Remaining; got != admitted.Load() {
+			t.Fatalf("charged %d, admitted %d", got, admitted.Load())
+		}
+	}
+	t.Logf("a leg was late after %d rounds", rounds)
+}
+
+// TestCapacity: how many keys a zone holds before one in 10,000 inserts forgets a state in force, as Config says.
+func TestCapacity(t *testing.T) {
+	z := New(Config{Bytes: 1 << 20})
+	l := limiter(t, z, limitgate.Req{Rate: limitgate.PerDay(1)})
+	slots := z.Bytes() / 16
+	ks := keys(slots)
+	at := 0
+	for i, k := range ks {
+		_, _ = l.TakeAt(context.Background(), t0, k, 1)
+		if i&255 == 0 && at == 0 && z.Stats().HotEvictions*10_000 > uint64(i)+30_000 {
+			at = i
+		}
+	}
+	full := float64(z.Stats().HotEvictions) / float64(slots)
+	share := float64(at) / float64(slots)
+	t.Logf("1 in 10,000 at %.0f %% of the places; %.1f %% by the time as many keys were seen as there are places", 100*share, 100*full)
+	if share < 0.7 || full > 0.1 {
+		t.Errorf("1 in 10,000 at %.2f of the places, %.3f at all of them", share, full)
+	}
+}
