@@ -115,10 +115,10 @@ func (s *Server) Drain(listener int) {
 
 // Serve accepts connections until ln is closed, and returns nil then. listener is the index of ln in the program.
 func (s *Server) Serve(ln net.Listener, listener int) error {
+	prepareListener(ln)
 	s.mu.Lock()
 	delete(s.gone, listener)
 	s.mu.Unlock()
-	prepareListener(ln)
 	for {
 		if !s.takePlace() {
 			return nil
