@@ -428,6 +428,17 @@ func TestRealAddressOfALocation(t *testing.T) {
 	}
 }
 
+func TestDebugTellsTheWay(t *testing.T) {
+	g := start(t, `error_log d.log debug; server { location = /a { return 200; } location ~ b { return 200; } }`)
+	g.get("/a?x")
+	g.get("/b")
+	want := "debug: http request line: \"GET /a?x HTTP/1.1\"\ndebug: using configuration \"=/a\"\n" +
+		"debug: http request line: \"GET /b HTTP/1.1\"\ndebug: using configuration \"b\"\n"
+	if got := g.files.file("d.log").Messages(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestErrorLogOfAScope(t *testing.T) {
 	g := start(t, `error_log all.log info; server { location / { deny all; } location /own { error_log own.log crit; error_log two.log error; deny all; } }`)
 	g.get("/")
