@@ -62,7 +62,7 @@ func (r Req) Validate() error {
 			return fmt.Errorf("limit of requests: burst %d at %v would take more than 73 years to drain; at most %d", r.Burst, r.Rate, most)
 		}
 	case Nginx:
-		if r.Rate.thousandths() == 0 {
+		if r.Rate.Thousandths() == 0 {
 			return fmt.Errorf("limit of requests: %v is less than a thousandth of a request a second, which nginx arithmetic can't count; use the exact one", r.Rate)
 		}
 		if r.Burst > maxNginxBurst {

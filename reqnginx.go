@@ -36,7 +36,7 @@ type nginxSteps struct {
 }
 
 func newNginxSteps(r Req, delay int64) *nginxSteps {
-	rate := int64(min(r.Rate.thousandths(), 1<<40))
+	rate := min(r.Rate.Thousandths(), 1<<40)
 	return &nginxSteps{
 		rate: rate, burst: r.Burst * 1000, wait: delay * 1000,
 		flush:   (wideExcess+1000)*1000/rate + 1,

@@ -3,6 +3,7 @@ package limitgate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -146,14 +147,18 @@ func (r Rate) Interval() time.Duration {
 	return time.Duration(min(r.interval(), 1<<63-1))
 }
 
-// thousandths is the rate as nginx holds it: thousandths of a request a second, rounded down (1r/m is 16).
-func (r Rate) thousandths() uint64 {
+// Thousandths is the rate as nginx holds it: thousandths of a request a second, rounded down (1r/m is 16). 0 means that the
+// nginx arithmetic can't count it.
+func (r Rate) Thousandths() int64 {
+	if r.micro <= 0 || r.per <= 0 {
+		return 0
+	}
 	hi, lo := bits.Mul64(uint64(r.micro), micro)
 	if hi >= uint64(r.per) {
-		return 1<<64 - 1
+		return math.MaxInt64
 	}
 	q, _ := bits.Div64(hi, lo, uint64(r.per))
-	return q
+	return int64(min(q, math.MaxInt64))
 }
 
 // Float is the rate in requests a second, for reports; nothing is decided by it.

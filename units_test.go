@@ -12,7 +12,7 @@ func TestParseRate(t *testing.T) {
 		want Rate
 		out  string        // String, where it is not in
 		each time.Duration // Interval
-		nano uint64        // thousandths of a request a second
+		nano int64         // thousandths of a request a second
 	}{
 		{"10r/s", PerSecond(10), "", 100 * time.Millisecond, 10000},
 		{"1r/m", PerMinute(1), "", time.Minute, 16},
@@ -34,8 +34,8 @@ func TestParseRate(t *testing.T) {
 		if c.out == "" {
 			c.out = c.in
 		}
-		if got.Interval() != c.each || got.Interval() != c.want.Interval() || got.String() != c.out || got.thousandths() != c.nano {
-			t.Errorf("%s: got %v each %v, %d thousandths; want %v, %v, %d", c.in, got, got.Interval(), got.thousandths(), c.want, c.each, c.nano)
+		if got.Interval() != c.each || got.Interval() != c.want.Interval() || got.String() != c.out || got.Thousandths() != c.nano {
+			t.Errorf("%s: got %v each %v, %d thousandths; want %v, %v, %d", c.in, got, got.Interval(), got.Thousandths(), c.want, c.each, c.nano)
 		}
 	}
 }

@@ -8,7 +8,7 @@ type Response struct {
 	Status      int
 	Reason      []byte // nil: the standard phrase
 	ContentType []byte
-	Location    []byte
+	Location    []byte // one that was made absolute here: it stands before Connection, as in nginx; any other is one of Headers
 	Length      int64    // of the body; -1: not known, the edge frames it
 	Headers     []Header // everything else, in order
 	Close       bool     // the connection must not carry another request
@@ -37,11 +37,12 @@ func (r *Request) Leave(status int) {
 }
 
 // SendHead lets the location have its last word on the head and sends it, with the status of the error where this is the
-// page of one. No body follows a HEAD request, a 204 or a 304.
+// page of one. A Location that is only a path becomes a URL. No body follows a HEAD request, a 204 or a 304.
 func (r *Request) SendHead() error {
 	if r.ErrStatus != 0 {
 		r.Response.Status, r.Response.Reason = r.ErrStatus, nil
 	}
+	r.completeLocation()
 	if r.Shaper != nil {
 		r.Shaper.ShapeHead(r)
 	}

@@ -39,7 +39,7 @@ var answers = []struct {
 		"Last-Modified: Mon, 30 Nov 2026 00:00:00 GMT\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nContent-Encoding: identity\r\nContent-Length: 0\r\n\r\n",
 		head: "200 OK\nlength: 0\nX-Accel-Foo: f\nProxy-Connection: z\nUpgrade: u\nLast-Modified: Mon, 30 Nov 2026 00:00:00 GMT\nSet-Cookie: a\nSet-Cookie: b\nContent-Encoding: identity\n", next: phase.Done},
 	{name: "Location of the upstream", answer: "HTTP/1.1 302 Moved\r\nX-A: 1\r\nLocation: http://BACKEND/there\r\nContent-Length: 0\r\n\r\n",
-		head: "302 Moved\nlength: 0\nlocation: /there\nX-A: 1\n", next: phase.Done},
+		head: "302 Moved\nlength: 0\nlocation: http://h/there\nX-A: 1\n", next: phase.Done},
 	{name: "Location elsewhere", answer: "HTTP/1.1 302 Moved\r\nLocation: http://other/there\r\nContent-Length: 0\r\n\r\n",
 		head: "302 Moved\nlength: 0\nLocation: http://other/there\n", next: phase.Done},
 	{name: "Location without host", answer: "HTTP/1.1 302 Moved\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n",
@@ -159,6 +159,25 @@ func TestAccelLimitRate(t *testing.T) {
 	}
 	if len(r.Upstream) != 2 || string(r.Upstream[0].Value) != "1000" {
 		t.Errorf("upstream fields: got %q, want both", r.Upstream)
+	}
+}
+
+// proxy_redirect default maps what proxy_pass put in place of the location's prefix back to it.
+func TestRedirectToTheLocation(t *testing.T) {
+	var b *backend
+	b = listen(t, func(c net.Conn, _ int) {
+		_, _ = readRequest(c)
+		_, _ = io.WriteString(c, "HTTP/1.1 301 Moved\r\nLocation: http://"+b.addr+"/two/x?y\r\nContent-Length: 0\r\n\r\n")
+	})
+	for pattern, want := range map[string]string{"/one/": "http://h/one/x?y", "/other": "http://h/two/x?y", "/third": ""} {
+		g := open(t, "server { location /one/ { proxy_pass http://"+b.addr+"/two/; } location /other { proxy_pass http://"+b.addr+
+			"; } location /third { proxy_pass http://"+b.addr+"/elsewhere/; } }", pattern)
+		c := &phasetest.Client{}
+		r := phasetest.Request(t, "GET "+pattern+" HTTP/1.1\r\nHost: h\r\n\r\n", c, g.log)
+		g.serve[pattern].Serve(r)
+		if got := string(r.Response.Location); got != want {
+			t.Errorf("%s: got %q, want %q", pattern, got, want)
+		}
 	}
 }
 
