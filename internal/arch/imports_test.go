@@ -22,7 +22,7 @@ var imports = map[string][]string{
 	"internal/conf/gendocs":     {"internal/conf"},
 	"internal/errorlog":         {},
 	"internal/errorlog/logconf": {"internal/conf", "internal/errorlog"},
-	"internal/logfile":          {},
+	"internal/logfile":          {"internal/errorlog"},
 	"internal/trust":            {"internal/header", "internal/request"},
 	"internal/runconf":          {"."},
 	"internal/request":          {".", "internal/header", "internal/errorlog"},
