@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is limitgate's own; nginxVersion is the one whose configuration it reads, which scripts compare.
-const (
-	version      = "0.1.0"
-	nginxVersion = "1.30.0"
-)
+// version is limitgate's own. It is a variable only for the linker, which puts in what the Makefile says.
+var version = "0.1.0"
+
+// nginxVersion is the nginx whose configuration limitgate reads; scripts compare it.
+const nginxVersion = "1.30.0"
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{

@@ -16,7 +16,7 @@ type Console struct {
 	stderr io.Writer
 	log    *errorlog.Log // nil: standard error alone, in nginx's form
 	writer io.Writer     // for a configuration that names no log
-	both   bool      // the log is a file as well as what standard error shows
+	both   bool          // the log is a file as well as what standard error shows
 }
 
 // ConfigError are the faults of a configuration.

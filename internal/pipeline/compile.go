@@ -64,7 +64,7 @@ func (c *compiler) number(s *conf.Scope) {
 
 // compile builds one scope of the program.
 func (c *compiler) compile(s *conf.Scope) {
-	out := scope{errorPages: compileErrorPages(c.env, s)}
+	out := scope{name: nameOf(s), errorPages: compileErrorPages(c.env, s)}
 	serverName := ""
 	if server := s.Enclosing(conf.Server); server != nil {
 		if server == s {
@@ -97,6 +97,16 @@ func (c *compiler) compile(s *conf.Scope) {
 		}
 	}
 	c.program.scopes = append(c.program.scopes, out)
+}
+
+func nameOf(s *conf.Scope) string {
+	switch {
+	case s.Place == nil:
+		return ""
+	case s.Place.Modifier == conf.Exact:
+		return "=" + s.Place.Pattern
+	}
+	return s.Place.Pattern
 }
 
 // chain is several handlers in the place of one.

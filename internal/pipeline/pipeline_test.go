@@ -428,6 +428,17 @@ func TestRealAddressOfALocation(t *testing.T) {
 	}
 }
 
+func TestDebugTellsTheWay(t *testing.T) {
+	g := start(t, `error_log d.log debug; server { location = /a { return 200; } location ~ b { return 200; } }`)
+	g.get("/a?x")
+	g.get("/b")
+	want := "debug: http request line: \"GET /a?x HTTP/1.1\"\ndebug: using configuration \"=/a\"\n" +
+		"debug: http request line: \"GET /b HTTP/1.1\"\ndebug: using configuration \"b\"\n"
+	if got := g.files.file("d.log").Messages(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestErrorLogOfAScope(t *testing.T) {
 	g := start(t, `error_log all.log info; server { location / { deny all; } location /own { error_log own.log crit; error_log two.log error; deny all; } }`)
 	g.get("/")
@@ -459,5 +470,34 @@ func TestRedirectsInside(t *testing.T) {
 	}
 	if got, want := g.get("/err/").String(), "500 text/html <500 Internal Server Error>"; got != want {
 		t.Errorf("no error page after a cycle: got %s, want %s", got, want)
+	}
+}
+
+// TestReload runs a second program over the zones of a first: debt is kept, and cut to what the new limit calls full.
+func TestReload(t *testing.T) {
+	const text = `limit_req_zone $host zone=one:1m rate=%s; server { location / { limit_req zone=one burst=4 nodelay; error_page 404 =200 /ok; } location = /ok { return 200 ok; } }`
+	old := start(t, fmt.Sprintf(text, "1r/m"))
+	for range 5 {
+		if got := old.get("/").Response.Status; got != 200 {
+			t.Fatalf("got %d, want 200", got)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "nginx.conf")
+	if err := os.WriteFile(path, []byte("events { }\nhttp {\n"+fmt.Sprintf(text, "1r/s")+"\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, errs := conf.Load(conf.Options{Path: path})
+	env := *old.env
+	env.Vars, env.Errors = vars.NewTable(vars.Facts{}), errs
+	old.zones["one"].Rebind()
+	old.program = New(&env, cfg)
+	phasetest.Good(t, &env)
+	for i, want := range []int{503, 200, 503, 200} {
+		if i%2 == 1 {
+			old.now = old.now.Add(time.Second)
+		}
+		if got := old.get("/").Response.Status; got != want {
+			t.Errorf("request %d after the reload: got %d, want %d", i, got, want)
+		}
 	}
 }

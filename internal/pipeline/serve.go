@@ -65,6 +65,9 @@ func (j *journey) begin() int {
 	}
 	j.enter(j.p.servers[r.Server].scope)
 	if r.Fault.Status == 0 {
+		if r.Logs(errorlog.Debug) {
+			r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `http request line: "`+string(r.Line)+`"`)
+		}
 		return atStart
 	}
 	if r.Fault.Log != "" {
@@ -105,6 +108,9 @@ func (j *journey) walk(at int) phase.Next {
 func (j *journey) matched(next phase.Next) phase.Next {
 	r := j.r
 	j.enter(r.Location)
+	if r.Logs(errorlog.Debug) {
+		r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `using configuration "`+j.p.scopes[r.Location].name+`"`)
+	}
 	// Behind an error page the body was given up already.
 	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.paged {
 		return next

@@ -8,7 +8,7 @@ type Response struct {
 	Status      int
 	Reason      []byte // nil: the standard phrase
 	ContentType []byte
-	Location    []byte
+	Location    []byte // one that was made absolute here: it stands before Connection, as in nginx; any other is one of Headers
 	Length      int64    // of the body; -1: not known, the edge frames it
 	Headers     []Header // everything else, in order
 	Close       bool     // the connection must not carry another request
