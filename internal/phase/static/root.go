@@ -27,6 +27,9 @@ func Root(env *phase.Env, s *conf.Scope) request.RootDir {
 		return request.RootDir{}
 	}
 	prefix := []byte(env.Prefix)
+	if len(prefix) > 0 && prefix[len(prefix)-1] != '/' {
+		prefix = append(prefix, '/')
+	}
 	if fixed, ok := text.Constant(); ok {
 		if !filepath.IsAbs(string(fixed)) && len(fixed) > 0 {
 			fixed = slices.Concat(prefix, fixed)
