@@ -119,5 +119,5 @@ func absolute(r *request.Request) {
 	if port := r.Conn.LocalAddr.Port(); port != 0 && port != 80 {
 		b = strconv.AppendUint(append(b, ':'), uint64(port), 10)
 	}
-	r.Response.Location = r.Claim(append(b, path...))
+	r.Response.Location, r.Response.Absolute = r.Claim(append(b, path...)), true
 }

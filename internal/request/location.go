@@ -23,5 +23,5 @@ func (r *Request) completeLocation() {
 	if port := r.Conn.LocalAddr.Port(); port != 0 && port != 80 {
 		b = strconv.AppendUint(append(b, ':'), uint64(port), 10)
 	}
-	r.Response.Location = r.Claim(append(b, path...))
+	r.Response.Location, r.Response.Absolute = r.Claim(append(b, path...)), true
 }

@@ -8,7 +8,8 @@ type Response struct {
 	Status      int
 	Reason      []byte // nil: the standard phrase
 	ContentType []byte
-	Location    []byte // one that was made absolute here: it stands before Connection, as in nginx; any other is one of Headers
+	Location    []byte
+	Absolute    bool     // Location was only a path and was made a whole URL: nginx then prints it before Connection
 	Length      int64    // of the body; -1: not known, the edge frames it
 	Headers     []Header // everything else, in order
 	Close       bool     // the connection must not carry another request
@@ -26,7 +27,7 @@ func (r *Request) AddHeader(name, value []byte) {
 // holds stays.
 func (r *Request) Fail(status int) {
 	r.Response.Status = status
-	r.Response.Reason, r.Response.ContentType, r.Response.Location = nil, nil, nil
+	r.Response.Reason, r.Response.ContentType, r.Response.Location, r.Response.Absolute = nil, nil, nil, false
 	r.Response.Length = -1
 }
 

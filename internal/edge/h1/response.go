@@ -108,9 +108,8 @@ func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.
 			out = h1.AppendInt(out, "Content-Length", resp.Length)
 		}
 	}
-	if resp.Location != nil {
-		out = append(out, "Location: "...)
-		out = append(append(out, resp.Location...), "\r\n"...)
+	if resp.Absolute {
+		out = h1.AppendHeader(out, "Location", resp.Location)
 	}
 	if x.answer.frame == byChunks {
 		out = append(out, "Transfer-Encoding: chunked\r\n"...)
@@ -122,6 +121,9 @@ func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.
 		out = append(out, "Connection: keep-alive\r\n"...)
 	default:
 		out = append(out, "Connection: close\r\n"...)
+	}
+	if resp.Location != nil && !resp.Absolute {
+		out = h1.AppendHeader(out, "Location", resp.Location)
 	}
 	for i := range resp.Headers {
 		f := &resp.Headers[i]
