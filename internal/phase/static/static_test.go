@@ -240,7 +240,7 @@ func TestRoot(t *testing.T) {
 			text, pattern = strings.Replace(text, "location / ", "location /a/b ", 1), "/a/b"
 		}
 		http, env := phasetest.Config(t, text)
-		env.Prefix = "/pre/"
+		env.Prefix = "/pre"
 		var scope *conf.Scope = phasetest.Location(t, http, pattern)
 		root := Root(env, scope)
 		phasetest.Good(t, env)

@@ -13,8 +13,7 @@ import (
 // accelerated sends the request on to the path that the answer names in X-Accel-Redirect, and drops the rest of the answer
 // (ngx_http_upstream_process_headers). It reports false where the answer has no such field.
 func (x *exchange) accelerated() (phase.Next, bool) {
-	i := x.resp.Next(h1.HeaderXAccelRedirect, 0)
-	if i < 0 {
+	if !x.resp.Has(h1.HeaderXAccelRedirect) {
 		return 0, false
 	}
 	r := x.r
@@ -27,7 +26,7 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	x.drop() // the body that nobody reads may still be on its way
 	path, args, _ := bytes.Cut(target, []byte{'?'})
 	if len(path) == 0 || path[0] != '/' || climbs(path) {
-		x.logf(errorlog.Error, "upstream sent unsafe URI in \"X-Accel-Redirect\": %q", target)
+		x.logf(errorlog.Error, "unsafe URI \"%s\" was detected%s", target, reading)
 		r.Response = request.Response{Length: -1, Headers: r.Response.Headers[:0]}
 		r.Fail(404)
 		return phase.Fail, true
