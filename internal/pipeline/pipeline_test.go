@@ -14,6 +14,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
 	"github.com/limitgate/limitgate/internal/request"
@@ -139,10 +140,28 @@ func (a answer) String() string {
 	if t := a.Response.ContentType; len(t) > 0 {
 		fmt.Fprintf(&b, " %s", t)
 	}
-	if l := a.Response.Location; len(l) > 0 {
-		fmt.Fprintf(&b, " to %s", l)
+	if l := a.location(); l != "" {
+		b.WriteString(" to " + l)
 	}
 	return b.String() + " " + squeeze(a.body)
+}
+
+// location is where the answer sends the client.
+func (a answer) location() string {
+	if l, found := a.Find(header.Location); found {
+		return string(l)
+	}
+	return string(a.Response.Location)
+}
+
+// Find returns a field of the answer that is not one of the response's own.
+func (a answer) Find(id header.ID) (value []byte, found bool) {
+	for _, h := range a.Response.Headers {
+		if h.ID == id {
+			return h.Value, true
+		}
+	}
+	return nil, false
 }
 
 // squeeze makes a page its title.
@@ -228,7 +247,7 @@ func TestLocationIsMadeWhole(t *testing.T) {
 		} else {
 			r.Host = nil
 		}
-		if got := string(g.serve(r).Response.Location); got != c.want {
+		if got := g.serve(r).location(); got != c.want {
 			t.Errorf("%s at %s: got %s, want %s", c.host, c.local, got, c.want)
 		}
 	}
