@@ -44,7 +44,7 @@ func (d *Daemon) reload() error {
 	}
 	d.adopt(next.sockets, opened)
 	for _, n := range next.errs.Notices() {
-		next.log.Write(errorlog.Warn, 0, n.Error())
+		next.log.Write(noticeLevel(n), 0, n.Error())
 	}
 	return d.replace(next, opened)
 }
