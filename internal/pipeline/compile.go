@@ -145,7 +145,8 @@ func (c *compiler) listen() {
 		ps.gather(c.env, scope, i, c.names[scope])
 	}
 	var numbers []int
-	for i, group := range ps.sockets() {
+	groups := ps.sockets()
+	for i, group := range groups {
 		own := group[len(group)-1]
 		l := listener{}
 		for _, one := range group {
@@ -156,6 +157,9 @@ func (c *compiler) listen() {
 		numbers = append(numbers, i)
 	}
 	p.Place(numbers)
+	if !c.serves {
+		p.arrivals = c.arrivals(groups)
+	}
 }
 
 func (c *compiler) address(p *point, shares bool) address {

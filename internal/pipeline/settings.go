@@ -14,7 +14,7 @@ import (
 // reader reads plain directives of scopes, with nginx's value where there is none.
 type reader struct {
 	env  *phase.Env
-	mute bool                         // nothing is logged
+	mute bool                          // nothing is logged
 	logs map[*conf.Scope]*errorlog.Log // by the scope whose error_log it is
 }
 

@@ -33,12 +33,10 @@ type LimitReport struct {
 func (p *Report) Reset() { *p = Report{Limits: p.Limits[:0]} }
 
 // Add notes what the limits of one kind said together; theirs stand in Limits from index first on, and leg is the place of
-// the one that decided behind first. A rehearsal binds nobody, but is what there is to tell as long as nothing in earnest
-// is graver.
+// the one that decided behind first. The second kind binds where it is graver than the first; a rehearsal binds nobody, but
+// is what there is to tell as long as nothing refuses in earnest.
 func (p *Report) Add(first, leg int, d limitgate.Decision, dryRun bool) {
-	old := &p.Decision
-	if first == 0 || d.Outcome > old.Outcome || d.Outcome == limitgate.Rejected && !dryRun ||
-		d.Outcome == limitgate.Passed && old.Outcome == limitgate.Passed && d.Remaining < old.Remaining {
+	if first == 0 || d.Outcome > p.Decision.Outcome || d.Outcome == limitgate.Rejected && !dryRun {
 		p.Bound, p.Decision = first+leg, d
 	}
 	if dryRun {
