@@ -67,8 +67,9 @@ func Open(o Options) (*Simulator, error) {
 		return nil, errors.New("the configuration has no server, and so no limits to ask")
 	}
 	head := s.program.Head(&request.Conn{})
+	// An event is not bytes on a wire: how large a head may be is not asked.
 	s.rules = h1.Rules{
-		FirstBuffer: head.HeaderBuffer, LargeBuffer: head.LargeSize, LargeBuffers: head.LargeBuffers,
+		FirstBuffer: 2 * maxLine, LargeBuffer: 2 * maxLine, LargeBuffers: 1,
 		Underscores: head.Underscores, KeepInvalid: !head.IgnoreInvalid, KeepSlashes: !head.MergeSlashes,
 	}
 	return s, nil

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"net/netip"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/h1"
 )
 
@@ -186,14 +187,17 @@ func parseAddr(text []byte) (netip.AddrPort, error) {
 	if string(text) == "unix:" {
 		return netip.AddrPort{}, nil
 	}
-	t := string(text)
+	t := limitgate.BytesKey(text)
+	if bytes.IndexByte(text, '%') >= 0 {
+		t = string(text) // the address keeps its zone
+	}
 	if a, err := netip.ParseAddr(t); err == nil {
 		return netip.AddrPortFrom(a, 0), nil
 	}
 	if p, err := netip.ParseAddrPort(t); err == nil {
 		return p, nil
 	}
-	return netip.AddrPort{}, fmt.Errorf("%q is no address", t)
+	return netip.AddrPort{}, fmt.Errorf("%q is no address", text)
 }
 
 var errRange = fmt.Errorf("must be from 0 to %d", int64(maxMS))
@@ -206,16 +210,16 @@ func (s *scanner) millis() (text []byte, ns int64, err error) {
 	if text, err = s.number(); err != nil {
 		return nil, 0, err
 	}
-	whole, frac, digits, point := int64(0), int64(0), 0, false
+	whole, frac, digits, point, minus := int64(0), int64(0), 0, false, false
 	for i, c := range text {
 		switch {
 		case c == 'e' || c == 'E':
 			ns, err = scientific(text, i)
 			return text, ns, err
 		case c == '-':
-			if bytes.ContainsAny(text, "123456789") {
-				return nil, 0, errRange
-			}
+			minus = true
+		case minus && c > '0':
+			return nil, 0, errRange
 		case c == '.':
 			point = true
 		case !point:
