@@ -6,9 +6,9 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -X main.version=$(VERSION)
 
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
-NEEDS := nginx wrk
+NEEDS := nginx wrk gcc
 
-.PHONY: build quickstart test needs lint check sides bench bench-gateway bench-limiters suite fuzz docs
+.PHONY: build quickstart test needs lint check sides conformance bench bench-gateway bench-limiters suite fuzz docs
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/limitgate ./cmd/limitgate
@@ -54,6 +54,11 @@ check:
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:
 	go test -shuffle=on ./conformance ./examples
+
+# The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules. A
+# short form is part of test. make conformance [RUNS=500] [SEED=the one that was printed]
+conformance: needs
+	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
 
 bench: bench-gateway bench-limiters
 
