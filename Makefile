@@ -65,7 +65,9 @@ bench: bench-gateway bench-limiters
 bench-gateway: build
 	cd bench && go run ./gateway -limitgate ../bin/limitgate $(ARGS)
 
+# BENCH='-rounds 20 -ms 100 -keys 1000' are flags of the comparison.
 bench-limiters:
+	cd bench && go run ./limiters $(BENCH)
 	go test -run '^$$' -bench . -benchmem . ./memzone ./internal/h1
 
 # nginx's own suite, where a copy is at hand: make suite SUITE=/path/to/nginx-tests [FILES="limit_req map"]
