@@ -2,16 +2,13 @@
 # make test         everything that must hold, with what it needs installed first (root on Debian)
 # make bench        the measured comparisons; slow, and only worth reading on a quiet machine
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -X main.version=$(VERSION)
-
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
 NEEDS := nginx wrk
 
 .PHONY: build quickstart test needs lint check sides bench bench-gateway bench-limiters suite fuzz docs
 
 build:
-	go build -ldflags '$(LDFLAGS)' -o bin/limitgate ./cmd/limitgate
+	go build -o bin/limitgate ./cmd/limitgate
 
 quickstart: build
 	@mkdir -p bin/quickstart/logs
