@@ -151,6 +151,43 @@ func TestBodyBreaks(t *testing.T) {
 	}
 }
 
+// proxy_read_timeout begins when the peer has the whole body: a client may take longer to send it.
+func TestReadTimeoutBeginsBehindTheBody(t *testing.T) {
+	const limit = 100 * time.Millisecond
+	slow := func() chan []byte {
+		c := make(chan []byte)
+		// Owned by the test: ends when all was taken, or with the test.
+		go func() {
+			for range 6 {
+				time.Sleep(limit / 2)
+				select {
+				case c <- []byte("abc"):
+				case <-t.Context().Done():
+					return
+				}
+			}
+			close(c)
+		}()
+		return c
+	}
+	send := func(b *backend, head string) (*request.Request, time.Duration) {
+		g := open(t, simple("http://"+b.addr, "proxy_read_timeout 100ms; proxy_http_version 1.1;"), "/")
+		r := phasetest.Request(t, "POST / HTTP/1.1\r\nHost: h\r\n"+head+"\r\n\r\n", &phasetest.Client{Pieces: slow()}, g.log)
+		start := time.Now()
+		g.serve["/"].Serve(r)
+		return r, time.Since(start)
+	}
+	hang := listen(t, func(c net.Conn, _ int) { _, _ = io.ReadAll(c) })
+	for _, head := range []string{"Content-Length: 18", "Transfer-Encoding: chunked"} {
+		if r, _ := send(echo(t), head); r.Response.Status != 200 {
+			t.Errorf("%s: got %d, want 200", head, r.Response.Status)
+		}
+		if r, d := send(hang, head); r.Response.Status != 504 || d < 4*limit-limit/10 || d > 6*limit {
+			t.Errorf("%s, no answer: got %d after %v, want 504 after %v", head, r.Response.Status, d, 4*limit)
+		}
+	}
+}
+
 // A peer that reads nothing holds a streamed body up no longer than proxy_send_timeout.
 func TestSendTimeout(t *testing.T) {
 	b := listen(t, func(c net.Conn, _ int) {
