@@ -229,7 +229,7 @@ func TestTunnel(t *testing.T) {
 	g := open(t, simple("http://"+b.addr, "proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;"), "/")
 	client := &phasetest.Client{}
 	r := phasetest.Request(t, "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: echo\r\n\r\n", client, g.log)
-	client.Said = pieces(t, "one ", "two")
+	client.Said, client.HangUp = pieces(t, "one ", "two"), "two"
 	next := g.serve["/"].Serve(r)
 	if got, want := client.Body(), "hello one two"; next != phase.Done || got != want || r.Response.Status != 101 {
 		t.Errorf("got %v %d %q, want 101 %q", next, r.Response.Status, got, want)
@@ -239,6 +239,9 @@ func TestTunnel(t *testing.T) {
 	}
 	if a := r.Attempts[0]; a.Status != 101 || a.Length != 13 {
 		t.Errorf("attempt: %+v", a)
+	}
+	if !errors.Is(client.TunnelErr, errLeft) {
+		t.Errorf("the end: got %v, want that reads end when the client leaves", client.TunnelErr)
 	}
 }
 
@@ -255,5 +258,8 @@ func TestTunnelEndsWhenIdle(t *testing.T) {
 	g.serve["/"].Serve(r)
 	if d := time.Since(start); d < 60*time.Millisecond || d > 300*time.Millisecond || !errors.Is(client.TunnelErr, errTimeout) {
 		t.Errorf("got %v after %v, want a timeout after 60ms", client.TunnelErr, d)
+	}
+	if got, want := g.log.Messages(), "error: upstream timed out (110: Connection timed out) while proxying upgraded connection\n"; got != want {
+		t.Errorf("log: got %q, want %q", got, want)
 	}
 }
