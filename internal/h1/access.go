@@ -1,5 +1,7 @@
 package h1
 
+import "github.com/limitgate/limitgate/internal/header"
+
 // RequestLine is $request: the line as it came, without its line end.
 func (r *Request) RequestLine(b []byte) []byte { return r.l.line.Of(b) }
 
@@ -78,7 +80,7 @@ func (r *Request) Reading() string {
 
 // Expect100 tells that the client waits for "100 Continue" (ngx_http_test_expect).
 func (r *Request) Expect100(b []byte) bool {
-	return r.AtLeast11() && EqualFold(r.Value(b, HeaderExpect), "100-continue")
+	return r.AtLeast11() && header.EqualFold(r.Value(b, header.Expect), "100-continue")
 }
 
 // Body is the framing of the request's body.

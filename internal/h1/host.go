@@ -110,10 +110,3 @@ func hostPort(h []byte) (uint16, bool) {
 	}
 	return uint16(port), true
 }
-
-func appendLower(dst, b []byte) []byte {
-	for _, c := range b {
-		dst = append(dst, lower(c))
-	}
-	return dst
-}

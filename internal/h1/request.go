@@ -1,6 +1,10 @@
 package h1
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/limitgate/limitgate/internal/header"
+)
 
 // Request is the head of a request and the parser that reads it. The zero value is ready; Reset makes it ready again and
 // keeps its memory. Spans refer to the buffer given to Parse.
@@ -164,7 +168,7 @@ func (r *Request) setHost(b []byte, s Span) bool {
 	r.host = Span{s.Start, s.Start + int32(h.Len)}
 	r.Port = h.Port
 	if h.Upper {
-		r.hostBuf, r.hostOwned = appendLower(r.hostBuf[:0], r.host.Of(b)), true
+		r.hostBuf, r.hostOwned = header.AppendLower(r.hostBuf[:0], r.host.Of(b)), true
 	}
 	return true
 }
@@ -182,20 +186,20 @@ func (r *Request) readHeaders(b []byte, rules *Rules) (verdict, error) {
 		default:
 			return v, nil
 		}
-		id := f.id(b)
+		h := f.header()
 		switch {
-		case f.invalid && !rules.KeepInvalid:
+		case h.Invalid && !rules.KeepInvalid:
 			r.Dropped = append(r.Dropped, Span{f.start, f.valEnd})
 			f.begin()
 			continue
 		case len(r.Lines) >= most:
 			return badHeader, headError(494, "client sent too many header lines")
-		case judgedHeaders[id]:
-			if err := r.judgeLine(b, f.header(id)); err != nil {
+		case judgedHeaders[h.ID]:
+			if err := r.judgeLine(b, h); err != nil {
 				return badHeader, err
 			}
 		}
-		r.add(f.header(id))
+		r.add(h)
 		f.begin()
 	}
 }

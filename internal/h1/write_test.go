@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/limitgate/limitgate/internal/header"
 )
 
 func TestAppend(t *testing.T) {
@@ -111,32 +113,6 @@ func TestPagesAgainstNginx(t *testing.T) {
 	}
 }
 
-func TestHeaderHash(t *testing.T) {
-	for id := HeaderOther + 1; id < headerIDs; id++ {
-		name := headerNames[id]
-		if name == "" {
-			t.Fatalf("%d has no name", id)
-		}
-		for _, n := range []string{name, strings.ToUpper(name)} {
-			if got := LookupHeader([]byte(n)); got != id {
-				t.Errorf("%s: got %v", n, got)
-			}
-			line := []byte(n + ": padding")
-			if got := lookupAt(line, 0, len(n)); got != id {
-				t.Errorf("%s in a line: got %v", n, got)
-			}
-			if got := LookupHeader([]byte(n + "x")); got != HeaderOther {
-				t.Errorf("%sx: got %v", n, got)
-			}
-		}
-		mid := []byte(name)
-		mid[len(mid)/2] ^= 1
-		if got := LookupHeader(mid); got != HeaderOther {
-			t.Errorf("%s: got %v", mid, got)
-		}
-	}
-}
-
 func TestParseLength(t *testing.T) {
 	for in, want := range map[string]int64{"0": 0, "007": 7, "9223372036854775807": 9223372036854775807,
 		"": -1, "9223372036854775808": -1, "-1": -1, "+1": -1, "1 ": -1, "1.0": -1} {
@@ -156,12 +132,12 @@ func TestFind(t *testing.T) {
 	if ok, err := r.Parse(raw, &Rules{}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	first := r.Next(HeaderXForwardedFor, 0)
-	second := r.Next(HeaderXForwardedFor, first+1)
-	if first != 1 || second != 3 || r.Next(HeaderXForwardedFor, second+1) != -1 || r.Lookup(raw, "x-own", 0) != 2 || r.Lookup(raw, "x", 0) != -1 {
+	first := r.Next(header.XForwardedFor, 0)
+	second := r.Next(header.XForwardedFor, first+1)
+	if first != 1 || second != 3 || r.Next(header.XForwardedFor, second+1) != -1 || r.Lookup(raw, "x-own", 0) != 2 || r.Lookup(raw, "x", 0) != -1 {
 		t.Errorf("found at %d and %d", first, second)
 	}
-	if string(r.Value(raw, HeaderXForwardedFor)) != "1" || r.Value(raw, HeaderCookie) != nil || r.Has(HeaderCookie) {
+	if string(r.Value(raw, header.XForwardedFor)) != "1" || r.Value(raw, header.Cookie) != nil || r.Has(header.Cookie) {
 		t.Error("values are wrong")
 	}
 	want := "client sent invalid header line: \"(odd): x\" while reading client request headers"

@@ -178,7 +178,7 @@ func (x *exchange) translate(b []byte) {
 	r.Major, r.Minor = h.Version()
 	for i := range h.Lines {
 		l := &h.Lines[i]
-		r.Headers = append(r.Headers, request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: ids[l.ID]})
+		r.Headers = append(r.Headers, request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID})
 	}
 	switch {
 	case h.Chunked:
@@ -199,14 +199,6 @@ func partOfLine(b []byte) []byte {
 	return b
 }
 
-// ids translates the codec's names of header fields to the program's.
-var ids = func() (t [256]header.ID) {
-	for i := range t {
-		t[i] = header.Lookup([]byte(h1.HeaderID(i).String()))
-	}
-	return t
-}()
-
 func (x *exchange) logDropped(b []byte) {
 	if len(x.head.Dropped) == 0 || !x.settings.ErrorLog.On(errorlog.Info) {
 		return
@@ -222,7 +214,7 @@ func (x *exchange) whole() bool {
 	if x.r.Fault.Status != 0 {
 		return true
 	}
-	return x.body.here() && !x.head.Has(h1.HeaderUpgrade)
+	return x.body.here() && !x.head.Has(header.Upgrade)
 }
 
 // serveRequest carries one request through the program and reports whether the connection may carry another.

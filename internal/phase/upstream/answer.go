@@ -9,26 +9,13 @@ import (
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// headerIDs translates the codec's names of fields to the request's.
-var headerIDs = func() (t [256]header.ID) {
-	for i := range t {
-		if n := h1.HeaderID(i).String(); n != "" {
-			t[i] = header.Lookup([]byte(n))
-		}
-	}
-	return t
-}()
-
 // hidden are the fields of an answer that the client does not get as they came: the edge writes its own, or they are for
 // the proxy alone (ngx_http_proxy_hide_headers and the table ngx_http_upstream_headers_in).
-var hidden = func() (t [256]bool) {
-	for _, id := range [...]h1.HeaderID{h1.HeaderConnection, h1.HeaderKeepAlive, h1.HeaderContentLength, h1.HeaderTransferEncoding,
-		h1.HeaderTrailer, h1.HeaderDate, h1.HeaderServer, h1.HeaderXAccelBuffering, h1.HeaderXAccelCharset,
-		h1.HeaderXAccelExpires, h1.HeaderXAccelLimitRate, h1.HeaderXAccelRedirect} {
-		t[id] = true
-	}
-	return t
-}()
+var hidden = [header.Count]bool{
+	header.Connection: true, header.KeepAlive: true, header.ContentLength: true, header.TransferEncoding: true,
+	header.Trailer: true, header.Date: true, header.Server: true, header.XAccelBuffering: true, header.XAccelCharset: true,
+	header.XAccelExpires: true, header.XAccelLimitRate: true, header.XAccelRedirect: true, header.XPad: true,
+}
 
 // answer passes the answer on, head and body.
 func (x *exchange) answer() phase.Next {
@@ -73,24 +60,20 @@ func (x *exchange) translate() {
 	r.Upstream = r.Upstream[:0]
 	for i := range resp.Lines {
 		l := &resp.Lines[i]
-		h := request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: headerIDs[l.ID]}
+		h := request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID}
 		r.Upstream = append(r.Upstream, h)
 		switch l.ID {
-		case h1.HeaderContentType:
+		case header.ContentType:
 			out.ContentType = h.Value
 			continue
-		case h1.HeaderLocation, h1.HeaderRefresh:
-			x.rewrite(&h, l.ID == h1.HeaderRefresh)
-			if l.ID == h1.HeaderLocation && out.Location != nil {
+		case header.Location, header.Refresh:
+			x.rewrite(&h, l.ID == header.Refresh)
+			if l.ID == header.Location && out.Location != nil {
 				continue
 			}
-		case h1.HeaderXAccelLimitRate:
+		case header.XAccelLimitRate:
 			if n, ok := h1.ParseLength(h.Value); ok {
 				r.LimitRate = request.RateSetting{Set: true, BytesPerSec: n}
-			}
-		case h1.HeaderOther:
-			if header.EqualFold(h.Name, "x-pad") {
-				continue
 			}
 		}
 		if !hidden[l.ID] {
