@@ -9,9 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
+
+	"github.com/limitgate/limitgate/internal/errorlog"
 )
 
 // Files are the open files of a process. Safe for many goroutines; the zero value is not ready, see New.
@@ -186,19 +186,8 @@ type OpenError struct {
 
 // Error returns `open() "PATH" failed (2: No such file or directory)`.
 func (e *OpenError) Error() string {
-	return fmt.Sprintf("%s %q failed (%s)", e.Call, e.Path, ErrnoText(e.Err))
+	return fmt.Sprintf("%s %q failed (%s)", e.Call, e.Path, errorlog.Errno(e.Err))
 }
 
 // Unwrap returns what the system said.
 func (e *OpenError) Unwrap() error { return e.Err }
-
-// ErrnoText returns what nginx prints in parentheses for an error of the system: "2: No such file or directory".
-func ErrnoText(err error) string {
-	var no syscall.Errno
-	if !errors.As(err, &no) {
-		return err.Error()
-	}
-	// Go's texts are the C library's but for the first letter.
-	text := no.Error()
-	return fmt.Sprintf("%d: %s%s", int(no), strings.ToUpper(text[:1]), text[1:])
-}
