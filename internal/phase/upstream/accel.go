@@ -13,7 +13,7 @@ import (
 // (ngx_http_upstream_process_headers). It reports false where the answer has no such field.
 func (x *exchange) accelerated() (phase.Next, bool) {
 	if !x.resp.Has(header.XAccelRedirect) {
-		return 0, false
+		return phase.Continue, false
 	}
 	r := x.r
 	x.translate()

@@ -24,6 +24,7 @@ type faultKind uint8
 
 const (
 	faultError   faultKind = iota // the connection failed
+	faultClosed                   // the peer closed it
 	faultTimeout                  // it took too long
 	faultAnswer                   // the answer breaks the protocol
 	faultLeft                     // the client left
@@ -120,7 +121,7 @@ func (x *exchange) ioFault(err error, call string) *fault {
 	case errors.Is(err, errTimeout):
 		f.kind, f.log = faultTimeout, timedOut
 	case errors.Is(err, io.EOF):
-		f.log = closedEarly
+		f.kind, f.log = faultClosed, closedEarly
 	default:
 		f.log = call + " failed (" + errorlog.Errno(err) + ")"
 	}
@@ -168,7 +169,7 @@ func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
 		return phase.Fail, false
 	}
 	x.fresh = false
-	return 0, true
+	return phase.Continue, true
 }
 
 func (x *exchange) logDisabled(disabled bool, doing string) {
