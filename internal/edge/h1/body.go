@@ -238,7 +238,7 @@ func (b *bodyReader) fill(s *request.Settings) error {
 	case errors.Is(err, io.EOF):
 		e.Log = "client prematurely closed connection"
 	default:
-		e.Log = "recv() failed (" + errnoText(err) + ")"
+		e.Log = "recv() failed (" + errorlog.Errno(err) + ")"
 	}
 	b.err = e
 	return e

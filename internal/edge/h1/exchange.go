@@ -5,10 +5,8 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/limitgate/limitgate"
@@ -284,17 +282,4 @@ func addrPort(a net.Addr) netip.AddrPort {
 		return t.AddrPort()
 	}
 	return netip.AddrPort{}
-}
-
-// errnoText is an error of the system as nginx prints it: "104: Connection reset by peer".
-func errnoText(err error) string {
-	var e syscall.Errno
-	if !errors.As(err, &e) {
-		return err.Error()
-	}
-	text := e.Error()
-	if text != "" && text[0] >= 'a' && text[0] <= 'z' {
-		text = string(text[0]-'a'+'A') + text[1:]
-	}
-	return strconv.Itoa(int(e)) + ": " + text
 }

@@ -34,7 +34,7 @@ func (x *exchange) sendError(err error) error {
 		x.r.Logf(errorlog.Info, "client timed out (110: Connection timed out) while sending to client")
 	default:
 		if x.r.Logs(errorlog.Info) {
-			x.r.Logf(errorlog.Info, "send() failed (%s) while sending to client", errnoText(err))
+			x.r.Logf(errorlog.Info, "send() failed (%s) while sending to client", errorlog.Errno(err))
 		}
 	}
 	return err
