@@ -63,7 +63,6 @@ type lineParser struct {
 	state                          lineState
 	verb                           Method
 	complex                        bool // the path must be normalised
-	emptyPath                      bool // "http://host?args"
 	hasHost                        bool
 }
 
@@ -246,7 +245,7 @@ func (p *lineParser) endAuthority(i int, c byte) verdict {
 	case '?':
 		p.target.Start = int32(i)
 		p.pos, p.args = int32(i+1), int32(i+1)
-		p.emptyPath, p.complex = true, true
+		p.complex = true
 		p.state = lineArgs
 	case ' ':
 		// The target is "/": nginx too borrows the slash of "://" for it.

@@ -109,11 +109,19 @@ func (r *Request) stretch(view []byte, start int32, rules *Rules) (done bool, er
 // refuseLine makes $request of what came of the line, as ngx_http_variable_request_line does.
 func (r *Request) refuseLine(view []byte, status int, msg string) error {
 	line := view[r.l.line.Start:]
-	if n := bytes.IndexAny(line, "\r\n"); n >= 0 && status != 414 {
-		line = line[:n]
+	if status != 414 {
+		line = firstLine(line)
 	}
 	r.l.line.End = r.l.line.Start + int32(len(line))
 	return lineError(status, msg)
+}
+
+// firstLine is b up to its first line end.
+func firstLine(b []byte) []byte {
+	if n := bytes.IndexAny(b, "\r\n"); n >= 0 {
+		b = b[:n]
+	}
+	return b
 }
 
 // endLine takes the verdict on the request line, then path and host of it (ngx_http_process_request_uri and the part of

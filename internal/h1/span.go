@@ -45,27 +45,6 @@ func (h *Headers) Value(b []byte, id header.ID) []byte {
 	return nil
 }
 
-// Next returns the index of the next line at or after i with a known name, -1 when there is none.
-func (h *Headers) Next(id header.ID, i int) int {
-	for ; i < len(h.Lines); i++ {
-		if h.Lines[i].ID == id {
-			return i
-		}
-	}
-	return -1
-}
-
-// Lookup returns the index of the next line at or after i whose name is low, which must be lower case, -1 when there is
-// none. For names that have an ID, Next is faster.
-func (h *Headers) Lookup(b []byte, low string, i int) int {
-	for ; i < len(h.Lines); i++ {
-		if header.EqualFold(h.Lines[i].Name.Of(b), low) {
-			return i
-		}
-	}
-	return -1
-}
-
 func (h *Headers) add(l Header) {
 	h.Lines = append(h.Lines, l)
 	if l.ID != header.Other && h.first[l.ID] == 0 {

@@ -36,13 +36,6 @@ func AppendStatusLine(dst []byte, code int) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// AppendStatusText writes a status line with an upstream's own code and reason (Response.StatusText).
-func AppendStatusText(dst, text []byte) []byte {
-	dst = append(dst, "HTTP/1.1 "...)
-	dst = append(dst, text...)
-	return append(dst, '\r', '\n')
-}
-
 // AppendHeader writes one header line.
 func AppendHeader[N, V []byte | string](dst []byte, name N, value V) []byte {
 	dst = append(dst, name...)
@@ -66,15 +59,6 @@ func AppendInt(dst []byte, name string, n int64) []byte {
 	}
 	dst = append(dst, b[i:]...)
 	return append(dst, '\r', '\n')
-}
-
-// AppendLine writes a header line of a parsed head as it came, but for the spaces around its value.
-func AppendLine(dst, b []byte, h Header) []byte {
-	v := int(h.Value.End)
-	if h.Value.Start-h.Name.End == 2 && v+1 < len(b) && b[v] == '\r' && b[v+1] == '\n' {
-		return append(dst, b[h.Name.Start:v+2]...) // "Name: value\r\n" in one piece
-	}
-	return AppendHeader(dst, h.Name.Of(b), h.Value.Of(b))
 }
 
 // AppendDate writes a time in seconds since the epoch as HTTP dates are: "Sun, 06 Nov 1994 08:49:37 GMT". Callers keep the

@@ -1,8 +1,6 @@
 package h1
 
 import (
-	"bytes"
-	"errors"
 	"net"
 	"net/netip"
 	"sync"
@@ -131,7 +129,7 @@ func (x *exchange) parse() bool {
 	x.translate(b)
 	x.headSize = int64(x.head.Length())
 	if err != nil {
-		x.fail(err)
+		x.r.Fault = request.Fault{Status: h1.Status(err), Log: err.Error()}
 		c.in.r = c.in.w
 		return true
 	}
@@ -149,25 +147,15 @@ func (x *exchange) truncated() {
 	x.c.in.r = x.c.in.w
 }
 
-// fail makes what the codec said the request's fault.
-func (x *exchange) fail(err error) {
-	x.r.Fault = request.Fault{Status: 400, Log: err.Error()}
-	var e *h1.Error
-	if errors.As(err, &e) {
-		x.r.Fault.Status = e.Status
-	}
-}
-
 // translate fills the request from the parsed head. The request's slices point into b and the parser.
 func (x *exchange) translate(b []byte) {
 	r, h := &x.r, &x.head
 	r.Now = x.now
 	r.ClientAddr = x.c.info.PeerAddr
-	if h.Reading() == readingLine {
-		r.Line = partOfLine(b[h.Size()-h.Length():])
+	r.Line = h.RequestLine(b)
+	if !h.LineDone() {
 		return
 	}
-	r.Line = h.RequestLine(b)
 	r.Method = h.Method(b)
 	r.Target = h.Target(b)
 	r.URI = h.Path(b)
@@ -184,17 +172,6 @@ func (x *exchange) translate(b []byte) {
 	case h.ContentLength > 0:
 		r.BodyLength = h.ContentLength
 	}
-}
-
-// readingLine is what the codec says it was doing as long as the request line is not complete.
-const readingLine = "reading client request line"
-
-// partOfLine is what nginx logs as $request of a line that never came to its end (ngx_http_variable_request_line).
-func partOfLine(b []byte) []byte {
-	if n := bytes.IndexAny(b, "\r\n"); n >= 0 {
-		b = b[:n]
-	}
-	return b
 }
 
 func (x *exchange) logDropped(b []byte) {
