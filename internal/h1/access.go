@@ -23,8 +23,8 @@ func (r *Request) Target(b []byte) []byte { return r.l.target.Of(b) }
 // Version is the version: 0, 9 for HTTP/0.9.
 func (r *Request) Version() (major, minor int) { return int(r.l.major), int(r.l.minor) }
 
-// AtLeast11 tells whether the client speaks HTTP/1.1 or a later 1.x.
-func (r *Request) AtLeast11() bool { return r.l.major == 1 && r.l.minor > 0 }
+// atLeast11 tells whether the client speaks HTTP/1.1 or a later 1.x.
+func (r *Request) atLeast11() bool { return r.l.major == 1 && r.l.minor > 0 }
 
 // Protocol is $server_protocol as it came; "HTTP/0.9" isn't written on the wire and is empty here.
 func (r *Request) Protocol(b []byte) []byte { return r.l.protocol.Of(b) }
@@ -74,7 +74,7 @@ func (r *Request) Reading() string {
 
 // Expect100 tells that the client waits for "100 Continue" (ngx_http_test_expect).
 func (r *Request) Expect100(b []byte) bool {
-	return r.AtLeast11() && header.EqualFold(r.Value(b, header.Expect), "100-continue")
+	return r.atLeast11() && header.EqualFold(r.Value(b, header.Expect), "100-continue")
 }
 
 // Body is the framing of the request's body.

@@ -79,9 +79,9 @@ func (r *Request) judge(b []byte) error {
 		r.Chunked = true
 	}
 	switch l.verb {
-	case MethodConnect:
+	case methodConnect:
 		return headError(405, "client sent CONNECT method")
-	case MethodTrace:
+	case methodTrace:
 		return headError(405, "client sent TRACE method")
 	}
 	r.KeepAlive = r.connection == connectionKeepAlive || http11 && r.connection == connectionNone

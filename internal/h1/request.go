@@ -145,7 +145,7 @@ func (r *Request) endLine(b []byte, v verdict, rules *Rules) error {
 	r.path = l.target
 	if l.complex {
 		target := l.target.Of(b)
-		path, args, ok := AppendPath(r.pathBuf[:0], target, rules.KeepSlashes)
+		path, args, ok := appendPath(r.pathBuf[:0], target, rules.KeepSlashes)
 		if !ok {
 			return lineError(400, "client sent invalid request")
 		}
@@ -166,7 +166,7 @@ func (r *Request) endLine(b []byte, v verdict, rules *Rules) error {
 
 // setHost checks s and makes it the request's host, unless the request line named one already.
 func (r *Request) setHost(b []byte, s Span) bool {
-	h, ok := ParseHost(s.Of(b))
+	h, ok := parseHost(s.Of(b))
 	if !ok {
 		return false
 	}

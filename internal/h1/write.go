@@ -67,7 +67,7 @@ func AppendDate(dst []byte, unix int64) []byte {
 	return time.Unix(unix, 0).UTC().AppendFormat(dst, "Mon, 02 Jan 2006 15:04:05 GMT")
 }
 
-// AppendChunkHead writes the size line of a chunk of n > 0 bytes. The data and AppendChunkTail follow.
+// AppendChunkHead writes the size line of a chunk of n > 0 bytes. The data and appendChunkTail follow.
 func AppendChunkHead(dst []byte, n int) []byte {
 	const digits = "0123456789abcdef"
 	for shift := (bits.Len64(uint64(n)) - 1) &^ 3; shift >= 0; shift -= 4 {
@@ -76,14 +76,14 @@ func AppendChunkHead(dst []byte, n int) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// AppendChunkTail writes the line end behind a chunk's data.
-func AppendChunkTail(dst []byte) []byte { return append(dst, '\r', '\n') }
+// appendChunkTail writes the line end behind a chunk's data.
+func appendChunkTail(dst []byte) []byte { return append(dst, '\r', '\n') }
 
 // AppendChunk writes data, which is not empty, as one chunk.
 func AppendChunk(dst, data []byte) []byte {
 	dst = AppendChunkHead(dst, len(data))
 	dst = append(dst, data...)
-	return AppendChunkTail(dst)
+	return appendChunkTail(dst)
 }
 
 // AppendLastChunk begins the end of a chunked body; trailers may follow with AppendHeader, then AppendEnd.
