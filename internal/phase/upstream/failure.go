@@ -7,6 +7,7 @@ import (
 	"io"
 	"syscall"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
@@ -182,8 +183,8 @@ func (x *exchange) logDisabled(disabled bool, doing string) {
 }
 
 // nobody answers where no peer is alive.
-func (x *exchange) nobody() phase.Next {
-	x.beginAttempt(x.choice.g.name)
+func (x *exchange) nobody(now limitgate.Time) phase.Next {
+	x.beginAttempt(x.choice.g.name, now)
 	a := x.attempt()
 	a.Status, a.Response = 502, 0
 	x.logf(errorlog.Error, "no live upstreams%s", connecting)
@@ -192,8 +193,8 @@ func (x *exchange) nobody() phase.Next {
 }
 
 // beginAttempt notes a new attempt at a peer. name is in configuration memory, or lives as long as the request.
-func (x *exchange) beginAttempt(name []byte) {
-	x.begun = x.set.now()
+func (x *exchange) beginAttempt(name []byte, now limitgate.Time) {
+	x.begun = now
 	x.sent = false
 	x.r.Attempts = append(x.r.Attempts, request.Attempt{Addr: name, Connect: -1, Header: -1, Response: -1})
 }
