@@ -334,6 +334,13 @@ func (x *exchange) readHead() *fault {
 			x.start = 0
 		}
 		n, err := x.c.read(&x.wait, x.in[x.end:], x.h.readTimeout)
+		for errors.Is(err, errTimeout) {
+			more := x.pump.patience(x.h.readTimeout)
+			if more <= 0 {
+				break
+			}
+			n, err = x.c.read(&x.wait, x.in[x.end:], more)
+		}
 		if err != nil {
 			return x.readFault(err)
 		}
