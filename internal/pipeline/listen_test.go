@@ -96,7 +96,7 @@ func TestWhichServer(t *testing.T) {
 		{0, "[::ffff:127.0.0.1]:81", "a", "one"},
 		{1, "127.0.0.2:81", "a", "five"},
 		{2, "127.0.0.1:82", "a", "six"},
-		{9, "127.0.0.9:99", "b", "four"}, // a connection whose socket is gone
+		{9, "127.0.0.9:99", "b", ""}, // a connection whose socket is gone: no server is meant for it
 	}
 	if got, want := g.sockets(), []string{"0.0.0.0:81", "127.0.0.2:81", "0.0.0.0:82"}; !slices.Equal(got, want) {
 		t.Fatalf("sockets: got %v, want %v", got, want)
