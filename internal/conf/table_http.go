@@ -6,7 +6,7 @@ func serverSpecs() []Spec {
 		{Name: "server", Contexts: HTTP, Opens: Server, Merge: Own, Repeat: true,
 			Doc: "A virtual server: what answers on the addresses of its listen directives for the names of its server_name directives."},
 		{Name: "listen", Contexts: Server, Min: 1, Max: Any, Merge: Own, Repeat: true, Default: "*:80",
-			Usage: "ADDRESS[:PORT] | PORT | unix:PATH [default_server] [ssl] [http2 | quic] [proxy_protocol] [backlog=N] [rcvbuf=SIZE] [sndbuf=SIZE] " +
+			Usage: "ADDRESS[:PORT] | PORT | unix:PATH [default_server] [proxy_protocol] [backlog=N] [rcvbuf=SIZE] [sndbuf=SIZE] " +
 				"[fastopen=N] [deferred] [bind] [reuseport] [ipv6only=on|off] [so_keepalive=on|off|IDLE:INTERVAL:COUNT]",
 			check: (*checker).checkListen,
 			Doc: "An address the server answers on: a port, an IPv4 address, an IPv6 address in brackets, a range of ports (8000-8010) or a unix " +

@@ -139,9 +139,6 @@ func (ps *points) add(env *phase.Env, p *point, l conf.Listen, index int, names 
 	if l.Bind {
 		merged = l
 	}
-	merged.TLS = l.TLS || known.options.TLS
-	merged.HTTP2 = l.HTTP2 || known.options.HTTP2
-	merged.QUIC = l.QUIC || known.options.QUIC
 	merged.ProxyProtocol = l.ProxyProtocol || known.options.ProxyProtocol
 	merged.Bind = l.Bind || known.options.Bind
 	known.options = merged
