@@ -82,6 +82,10 @@ func (c *conn) run() {
 	defer c.end()
 	p := c.srv.cfg.Source.Acquire()
 	head := p.Head(&c.info)
+	if head == nil {
+		c.srv.cfg.Source.Release(p)
+		return
+	}
 	timeout, proxied := head.HeaderTimeout, head.ProxyProtocol
 	c.log = head.ErrorLog
 	c.srv.cfg.Source.Release(p)
@@ -259,8 +263,8 @@ const (
 func (c *conn) advance(ready bool) progress {
 	for c.in.r < c.in.w {
 		x := c.attach()
-		if !x.begun {
-			x.begin()
+		if !x.begun && !x.begin() {
+			return finished
 		}
 		if !x.parse() {
 			if x.head.Started() {

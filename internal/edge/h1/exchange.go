@@ -88,11 +88,16 @@ func (x *exchange) clock() limitgate.Time {
 	return x.now
 }
 
-// begin readies x for the request whose first byte is here.
-func (x *exchange) begin() {
+// begin readies x for the request whose first byte is here. It reports false where the program does not serve the
+// connection's address: an idle connection whose listener went away may get a byte before it sees its end.
+func (x *exchange) begin() bool {
 	c := x.c
 	x.prog = x.srv.cfg.Source.Acquire()
 	x.settings = x.prog.Head(&c.info)
+	if x.settings == nil {
+		x.releaseProgram()
+		return false
+	}
 	if x.settings != x.ruled {
 		s := x.settings
 		x.ruled = s
@@ -112,6 +117,7 @@ func (x *exchange) begin() {
 	x.answer.reset()
 	x.body.reset()
 	c.info.Requests++
+	return true
 }
 
 // parse goes on reading the head and reports whether it is complete, or can't become a request.

@@ -2,6 +2,7 @@ package h1
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/h1"
@@ -102,6 +103,9 @@ func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.
 		out = append(out, "Connection: upgrade\r\n"...)
 	case x.answer.keep:
 		out = append(out, "Connection: keep-alive\r\n"...)
+		if n := x.scope().KeepaliveHeader; n > 0 {
+			out = append(strconv.AppendInt(append(out, "Keep-Alive: timeout="...), n, 10), "\r\n"...)
+		}
 	default:
 		out = append(out, "Connection: close\r\n"...)
 	}
