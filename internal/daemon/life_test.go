@@ -328,6 +328,11 @@ func TestReloadMovesListeners(t *testing.T) {
 		t.Errorf("with both: %d, %d, want 200, 202", a, b)
 	}
 	c, r := kept(t, g.addr)
+	fresh, err := net.Dial("tcp", g.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = fresh.Close() }()
 	// The first listener goes: its number must not come to mean the other.
 	g.config(`server { listen ` + other + `; location / { return 202; } }`)
 	if err := g.Reload(); err != nil {
@@ -335,6 +340,10 @@ func TestReloadMovesListeners(t *testing.T) {
 	}
 	if got := exchange(t, c, r); got != 0 {
 		t.Errorf("an idle connection of a listener that is gone got %d, want its end", got)
+	}
+	// No server of the new configuration is meant for it.
+	if got := exchange(t, fresh, bufio.NewReader(fresh)); got != 0 {
+		t.Errorf("a connection to it that had sent nothing got %d, want its end", got)
 	}
 	if c, err := net.Dial("tcp", g.addr); err == nil {
 		_ = c.Close()

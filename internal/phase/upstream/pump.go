@@ -165,7 +165,7 @@ func (p *pump) fault() *fault {
 func (x *exchange) gather() (phase.Next, bool) {
 	r := x.r
 	if r.BodyLength == 0 {
-		return 0, true
+		return phase.Continue, true
 	}
 	s := r.Stream
 	collect := r.BodyLength < 0 && !x.h.http11
@@ -180,7 +180,7 @@ func (x *exchange) gather() (phase.Next, bool) {
 		x.body = append(x.body, b...)
 	}
 	x.more = !s.BodyDone()
-	return 0, true
+	return phase.Continue, true
 }
 
 // bodyFault answers a request whose body broke.
