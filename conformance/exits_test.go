@@ -29,6 +29,7 @@ func startBackend(t *testing.T) *backend {
 	b := &backend{addr: ln.Addr().String()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/ok", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") })
+	mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) { time.Sleep(time.Second) })
 	mux.HandleFunc("/hang", func(w http.ResponseWriter, r *http.Request) {
 		b.active.Add(1)
 		defer b.active.Add(-1)
