@@ -102,15 +102,18 @@ func (t times) last() limitgate.Time {
 	return t[len(t)-1]
 }
 
-// log decides by a log and gives the one to store, a new one.
+// log decides by a log and gives the one to store. The old one is not to be used after a Take.
 func log(g *limitgate.LogSteps, old times, now limitgate.Time, cost limitgate.Cost, bound int64) (times, limitgate.Decision) {
-	var all, held times
-	for _, s := range old {
-		s = min(s, g.Cut(now))
-		all = append(all, s)
-		if s > g.Since(now) {
-			held = append(held, s)
+	all := old
+	if old.last() > g.Cut(now) {
+		all = slices.Clone(old)
+		for i := range all {
+			all[i] = min(all[i], g.Cut(now))
 		}
+	}
+	held := all
+	for len(held) > 0 && held[0] <= g.Since(now) {
+		held = held[1:]
 	}
 	if full := int(max(g.Full(), bound)); len(held) > full {
 		held = held[len(held)-full:]
