@@ -107,7 +107,7 @@ func (c Count) Compile() Steps {
 	case c.Windowing == Log:
 		return &LogSteps{limit: c.Limit, window: c.Window}
 	case c.Windowing == Sliding:
-		return &slidingSteps{limit: c.Limit, window: int64(c.Window)}
+		return newSlidingSteps(c)
 	case c.First:
 		return &fixedSteps{limit: c.Limit, window: c.Window, first: true}
 	case c.Calendar != nil:

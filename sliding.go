@@ -11,9 +11,9 @@ import (
 //	index 24 | previous 20 | current 20     the number of the window since the epoch, modulo 2^24, what was admitted in the
 //	                                        one before it, and in it
 //
-// Of the indices a state can have relative to now, those of the next day, or at least the next 1024, are time gone back (but
-// never more than an eighth). A state that nobody has touched for nearly 2^24 windows, 193 days of windows of a second, may
-// be taken for a current one, for two windows.
+// Of the indices a state can have relative to now, the eighth before the wrap is time gone back: four years of windows of a
+// minute, which are told apart for 28. Of shorter windows only those of the last day are: a state that nobody has touched
+// for nearly 2^24 windows, 193 days of windows of a second, may be taken for a current one, for two windows.
 const (
 	slidingBits     = 20
 	slidingIndexMod = 1 << 24
@@ -26,6 +26,15 @@ var _ Steps = (*slidingSteps)(nil)
 type slidingSteps struct {
 	limit  int64
 	window int64 // ns
+	back   int64 // how many windows ahead of now are time gone back
+}
+
+func newSlidingSteps(c Count) *slidingSteps {
+	g := &slidingSteps{limit: c.Limit, window: int64(c.Window), back: slidingIndexMod / 8}
+	if c.Window < time.Minute {
+		g.back = min(g.back, int64(day/c.Window)+1)
+	}
+	return g
 }
 
 func packSliding(index, previous, current int64) State {
@@ -35,7 +44,7 @@ func packSliding(index, previous, current int64) State {
 // unpackSliding gives the index relative to that of now: negative when it has passed.
 func (g *slidingSteps) unpackSliding(s State, index int64) (ahead, previous, current int64) {
 	ahead = (int64(s>>(2*slidingBits)) - index) & (slidingIndexMod - 1)
-	if ahead > min(int64(day)/g.window+1024, slidingIndexMod/8) {
+	if ahead > g.back {
 		ahead -= slidingIndexMod
 	}
 	return ahead, int64(s >> slidingBits & maxSliding), int64(s & maxSliding)
