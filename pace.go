@@ -91,7 +91,7 @@ func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Deci
 	debt := uint64(0)
 	if uint64(s) > n {
 		if debt = uint64(s) - n; debt > p.full {
-			if full := max(p.full, uint64(bound)); debt > full {
+			if full := max(p.full, uint64(bound)); debt > full+stale {
 				debt, s = full, State(n+full)
 			}
 		}

@@ -126,7 +126,7 @@ func FuzzStep(f *testing.F) {
 		if d.Outcome == Rejected && d.Remaining != 0 && a.Kind() < KindToken || d.Outcome != Delayed && d.Delay != 0 || d.Outcome != Rejected && d.RetryAfter != 0 {
 			t.Fatalf("%+v on %x: %+v", a, word, d)
 		}
-		if r, ok := a.(Req); ok && r.Arithmetic == Exact && d.RetryAfter > time.Duration(s.Full()) {
+		if r, ok := a.(Req); ok && r.Arithmetic == Exact && d.RetryAfter > time.Duration(uint64(s.Full())+stale) {
 			t.Fatalf("%+v on %x: locked out for %v", a, word, d.RetryAfter)
 		}
 		if n2, d2 := s.Step(n, now, c, 0); d.Outcome == Rejected && (n2 != n || d2 != d) {

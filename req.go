@@ -122,7 +122,7 @@ func (r *reqSteps) Step(s State, now Time, cost Cost, bound int64) (after State,
 	if uint64(s) > n {
 		debt = uint64(s) - n
 		if debt > r.span {
-			if full := max(r.span, uint64(bound)); debt > full {
+			if full := max(r.span, uint64(bound)); debt > full+stale {
 				debt, s = full, State(n+full)
 			}
 		}
