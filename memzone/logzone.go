@@ -93,10 +93,12 @@ func (z *Zone) extend(s *shard, l *logState, h uint64, skip, k uint32, now limit
 	if l != nil {
 		s.drop(l, skip)
 	}
-	for l == nil && s.freeLog == 0 && s.usedLogs == len(s.logs) {
-		z.evict(s, nil, now)
-	}
 	if l == nil {
+		if s.freeLog == 0 && s.usedLogs == len(s.logs) {
+			z.evict(s, nil, now)
+		} else {
+			z.count(h).inserts.Add(1)
+		}
 		l = s.add(h, z.lives.Add(1))
 	}
 	for s.spareCells < l.grows(k) {
@@ -104,9 +106,6 @@ func (z *Zone) extend(s *shard, l *logState, h uint64, skip, k uint32, now limit
 	}
 	s.unlink(l)
 	s.append(l)
-	if l.until == 0 && l.n == 0 {
-		z.count(h).inserts.Add(1)
-	}
 	return l
 }
 
