@@ -28,9 +28,8 @@ const DefaultBytes = 1 << 20
 
 // Config is what a zone is made of. The zero Config is a zone of DefaultBytes that evicts.
 type Config struct {
-	// Bytes is the size of the table: 16 for each place, rounded down to 128, at least 128. A new key finds its candidate
-	// places taken by states in force once in 10,000 times when three quarters of all places are (TestCapacity): count on
-	// 21 bytes for each key that is limited at one time. Keys whose states have drained need no place.
+	// Bytes is the size of the table: 16 for each place, rounded down to 128, at least 128. Count on 24 bytes for each key that
+	// is limited at one time (Zone.Capacity). Keys whose states have drained need no place.
 	//
 	// A zone of exact logs (limitgate.Count with Windowing Log) takes 248 bytes for each key and, together, 21 stamps; in the
 	// end it is 64 bytes for each 7 stamps of a key.
@@ -76,13 +75,13 @@ func (z *Zone) Bytes() int {
 	return z.table.Load().bytes()
 }
 
-// Capacity is how many keys the zone holds at one time before one in 10,000 new ones finds no drained state in its place, and
-// the overflow policy decides: three quarters of all places. (A zone of logs: see Config.)
+// Capacity is how many keys the zone holds at one time before one in 10,000 new ones finds no drained state in its candidate
+// places, and the overflow policy decides: two thirds of all places. (Of a zone of logs see Config.)
 func (z *Zone) Capacity() int {
 	if g := z.logs.Load(); g != nil {
 		return g.capacity()
 	}
-	return len(z.table.Load().lines) * 4 * 3 / 4
+	return len(z.table.Load().lines) * 4 * 2 / 3
 }
 
 // Contended counts a request that limitgate.All refused because others kept moving one of its limits, the one on this zone.

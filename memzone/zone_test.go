@@ -185,31 +185,36 @@ func TestAllLate(t *testing.T) {
 	t.Logf("a leg was late after %d rounds", rounds)
 }
 
-// TestCapacity: a zone that holds Capacity keys finds no drained state for less than one in 10,000 of them, in zones of words
-// and of logs; and for not much more when as many keys were seen as there are places.
+// TestCapacity: to a zone that holds Capacity keys, less than one in 10,000 new ones finds no drained state in its places.
 func TestCapacity(t *testing.T) {
+	ctx := context.Background()
 	for _, size := range []int{1 << 20, 4 << 20} {
 		for _, a := range []limitgate.Algorithm{
 			limitgate.Req{Rate: limitgate.PerDay(1)},
-			limitgate.Count{Limit: 20, Window: time.Hour, Windowing: limitgate.Fixed},
 			limitgate.Count{Limit: 20, Window: time.Hour},
 			limitgate.Count{Limit: 20, Window: time.Hour, Windowing: limitgate.Log},
 		} {
-			// A zone's seed is random: several of them, so that one in 10,000 is a number to be told from chance.
-			inserts, hot := 0, uint64(0)
-			capacity := 0
-			for range 4 {
-				z := New(Config{Bytes: size})
+			const zones, probes = 4, 50_000 // seeds are random: several of them
+			capacity, none := 0, 0
+			for range zones {
+				z := New(Config{Bytes: size, Overflow: Reject})
 				l := limiter(t, z, a)
 				capacity = z.Capacity()
-				for _, k := range keys(capacity) {
-					_, _ = l.TakeAt(context.Background(), t0, k, 1)
+				ks := keys(capacity + probes)
+				for i, k := range ks {
+					if i < capacity {
+						_, _ = l.TakeAt(ctx, t0, k, 1)
+					} else if d, _ := l.CheckAt(ctx, t0, k, 1); d.NoRoom {
+						none++
+					}
 				}
-				inserts, hot = inserts+capacity, hot+z.Stats().HotEvictions
+				if n := z.Len(); n < capacity-capacity/10_000-5 {
+					t.Errorf("%v, %d bytes: %d keys of %d were taken in", a.Kind(), size, n, capacity)
+				}
 			}
-			t.Logf("%v, %d bytes: capacity %d, %.1f bytes each, %d of %d inserts evicted", a.Kind(), size, capacity, float64(size)/float64(capacity), hot, inserts)
-			if hot*10_000 > uint64(inserts)+50_000 {
-				t.Errorf("%v, %d bytes: %d of %d inserts evicted", a.Kind(), size, hot, inserts)
+			t.Logf("%v, %d bytes: capacity %d, %.1f bytes each; %d in %d new keys found no room", a.Kind(), size, capacity, float64(size)/float64(capacity), none, zones*probes)
+			if none > zones*probes/10_000 {
+				t.Errorf("%v, %d bytes: %d in %d new keys found no room", a.Kind(), size, none, zones*probes)
 			}
 		}
 	}
