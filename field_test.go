@@ -261,7 +261,9 @@ func TestFieldPace(t *testing.T) {
 
 func TestFieldZone(t *testing.T) {
 	ctx := context.Background()
-	req := func(n int64) limitgate.Req { return limitgate.Req{Rate: limitgate.PerSecond(n), NoDelay: true, Burst: 4} }
+	req := func(n int64) limitgate.Req {
+		return limitgate.Req{Rate: limitgate.PerSecond(n), NoDelay: true, Burst: 4}
+	}
 	t.Run("11", func(t *testing.T) { // a long key counts
 		l := limiter(t, memzone.New(memzone.Config{}), limitgate.Conn{Limit: 1})
 		p := 0

@@ -86,6 +86,10 @@ func TestPromises(t *testing.T) {
 				if again := ask(now.Add(d.RetryAfter), cost); !again.Admitted() {
 					t.Fatalf("%+v: refused at %d, and after %v again: %+v", p.limit, now, d.RetryAfter, again)
 				}
+				whole := (d.RetryAfter + time.Second - 1) / time.Second * time.Second // as the header says it
+				if again := ask(now.Add(whole), cost); !again.Admitted() {
+					t.Fatalf("%+v: refused at %d, and after %v again: %+v", p.limit, now, whole, again)
+				}
 				if early := ask(now.Add(d.RetryAfter-1), cost); early.Admitted() {
 					t.Fatalf("%+v: refused at %d, but admitted before %v", p.limit, now, d.RetryAfter)
 				}

@@ -11,7 +11,7 @@ import (
 var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
-	"zonetest":                  {"."},
+	"zonetest":                  {".", "internal/vectors"},
 	"internal/pair":             {},
 	"internal/vectors":          {},
 	"internal/header":           {},
