@@ -8,7 +8,7 @@ LDFLAGS := -X main.version=$(VERSION)
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
 NEEDS := nginx wrk
 
-.PHONY: build quickstart test needs lint check sides bench bench-gateway bench-limiters suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides bench bench-gateway bench-limiters suite fuzz docs
 
 build:
 	go build -ldflags '$(LDFLAGS)' -o bin/limitgate ./cmd/limitgate
@@ -45,6 +45,10 @@ lint:
 # Everything in one process, under the race detector and in random order.
 check:
 	go test -race -shuffle=on $$(go list ./... | grep -v -e /conformance -e /examples)
+
+# The zone with injected yields between any two steps on shared memory: minutes.
+stress:
+	go test -race -tags inject ./memzone
 
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:
