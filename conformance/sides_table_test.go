@@ -97,7 +97,7 @@ var sides = []side{
 		name: "answers without an upstream",
 		http: `log_format short '$remote_addr [$request] $status $http_user_agent'; access_log logs/access.log short; server { listen 127.0.0.1:@8080@; root html; error_page 404 /nf.html;
 			location /t { return 200 "text\n"; } location /r { return 301 /there; } location /e { return 418; } location /c { return 204; }
-			location = /nf.html { internal; } location /deny { deny all; } location /f { } location /gone { return 410; } }`,
+			location /deny { deny all; } location /f { } location /gone { return 410; } }`,
 		files:   map[string]string{"html/f/a.txt": "a file\n", "html/f/index.html": "<p>index</p>\n", "html/nf.html": "not here\n"},
 		raw:     []string{httpGet("/t"), httpGet("/r"), httpGet("/e"), httpGet("/c"), httpGet("/missing"), httpGet("/deny"), httpGet("/f/a.txt"), httpGet("/f/"), httpGet("/f"), httpGet("/gone"), httpGet("/nf.html"), "GET / HTTP/1.1\r\n\r\n", "BAD\r\n\r\n"},
 		headers: []string{"Content-Type", "Content-Length", "Location", "Connection"},

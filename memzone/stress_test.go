@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/racing"
 )
 
 // scale shortens loops in builds that are slow on purpose.
 func scale(n int) int {
 	switch {
-	case raceOn:
+	case racing.Detector:
 		return n / 25
 	case injecting:
 		return n / 8

@@ -183,7 +183,7 @@ func (c *checker) note(d *Directive) {
 		return
 	}
 	c.noted[d.Name] = true
-	c.errs.Note(d.Pos, `"`+d.Name+`" directive is accepted and has no effect`, d.Spec.Doc)
+	c.errs.Mention(d.Pos, `"`+d.Name+`" directive is accepted and has no effect`, d.Spec.Doc)
 }
 
 // suggest returns a help line for an unknown name: the known name that is closest to it in this kind of block.

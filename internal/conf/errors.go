@@ -68,12 +68,21 @@ func (e *Errors) Late(s Stage, at Pos, msg, help string) {
 
 // Note reports something to know that is no fault.
 func (e *Errors) Note(at Pos, msg, help string) {
+	e.note(&Error{Pos: at, Msg: msg, Help: help})
+}
+
+// Mention reports what nobody needs to act on.
+func (e *Errors) Mention(at Pos, msg, help string) {
+	e.note(&Error{Pos: at, Msg: msg, Help: help, Minor: true})
+}
+
+func (e *Errors) note(new *Error) {
 	for _, n := range e.notices {
-		if n.Pos == at && n.Msg == msg {
+		if n.Pos == new.Pos && n.Msg == new.Msg {
 			return
 		}
 	}
-	e.notices = append(e.notices, &Error{Pos: at, Msg: msg, Help: help})
+	e.notices = append(e.notices, new)
 }
 
 // List returns the faults in the order in which nginx would meet them. An empty list means the configuration is good.

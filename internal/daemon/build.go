@@ -9,6 +9,7 @@ import (
 	"github.com/limitgate/limitgate/internal/edge/h1"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/pipeline"
+	"github.com/limitgate/limitgate/internal/vars"
 )
 
 // The functions below join the daemon to what it runs; everything else here knows only interfaces.
@@ -61,5 +62,14 @@ func openEngine(source edge.Source, o *Options, conns int) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return h1Engine{s}, nil
+}
+
+// h1Engine is the HTTP/1.1 edge as the daemon wants it.
+type h1Engine struct{ *h1.Server }
+
+// Connections counts the edge's connections.
+func (e h1Engine) Connections() vars.Connections {
+	st := e.Stats()
+	return vars.Connections{Active: st.Active, Reading: st.Reading, Writing: st.Writing, Waiting: st.Waiting}
 }

@@ -28,6 +28,15 @@ func (s *shared) check(mode CheckMode) int {
 	say := func(format string) { fmt.Fprintf(s.options.Stderr, format+"\n", file) }
 	l := s.load()
 	s.boot.notices(l.errs.Notices())
+	if !mode.Quiet {
+		// Whoever checks a file wants to know; nginx has nothing of the kind to tell.
+		for _, n := range l.errs.Notices() {
+			if n.Minor {
+				fmt.Fprintf(s.options.Stderr, "nginx: [notice] %s\n", n)
+				s.boot.help(n.Help)
+			}
+		}
+	}
 	if l.errs.SyntaxGood() && !mode.Quiet {
 		say("nginx: the configuration file %s syntax is ok")
 	}

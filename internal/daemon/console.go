@@ -16,7 +16,7 @@ type Console struct {
 	stderr io.Writer
 	log    *errorlog.Log // nil: standard error alone, in nginx's form
 	writer io.Writer     // for a configuration that names no log
-	both   bool      // the log is a file as well as what standard error shows
+	both   bool          // the log is a file as well as what standard error shows
 }
 
 // ConfigError are the faults of a configuration.
@@ -79,9 +79,17 @@ func (c *Console) Fail(err error) {
 	}
 }
 
+// noticeLevel is how loud a notice of a good configuration is.
+func noticeLevel(n *conf.Error) errorlog.Level {
+	if n.Minor {
+		return errorlog.Notice
+	}
+	return errorlog.Warn
+}
+
 // notices tells what is to be known of a good configuration.
 func (c *Console) notices(list []*conf.Error) {
 	for _, n := range list {
-		c.Say(errorlog.Warn, n.Error())
+		c.Say(noticeLevel(n), n.Error())
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/vars"
 )
 
 // engine is an edge: it owns the connections of all listeners.
@@ -23,6 +24,8 @@ type engine interface {
 	Drain(number int)
 	// Shutdown does so with all connections, and waits for the last or for ctx.
 	Shutdown(ctx context.Context) error
+	// Connections counts what is open.
+	Connections() vars.Connections
 	// Close cuts off what is left, waits until its requests have ended, and frees the engine.
 	Close() error
 }
@@ -94,6 +97,7 @@ func (d *Daemon) start(start opener) error {
 	if d.engine, err = start(&d.source, &d.options, l.settings.conns); err != nil {
 		return err
 	}
+	d.edge.Store(&d.engine)
 	if l.settings.user != nil {
 		if err := d.user.drop(*l.settings.user); err != nil {
 			return err

@@ -71,15 +71,14 @@ func (d *Daemon) tellParent() error {
 	if os.Getenv(detachedEnv) == "" {
 		return nil
 	}
-	if err := os.Unsetenv(detachedEnv); err != nil {
-		return fmt.Errorf("detaching: %w", err)
-	}
-	if err := d.redirectStderr(); err != nil {
-		return fmt.Errorf("detaching: %w", err)
-	}
+	// Whatever fails here, the parent must not wait.
+	err := errors.Join(os.Unsetenv(detachedEnv), d.privileged(d.redirectStderr))
 	parent := os.NewFile(3, "parent")
-	_, err := parent.Write([]byte{'.'})
-	return errors.Join(err, parent.Close())
+	_, werr := parent.Write([]byte{'.'})
+	if err := errors.Join(err, werr, parent.Close()); err != nil {
+		return fmt.Errorf("detaching: %w", err)
+	}
+	return nil
 }
 
 // redirectStderr sends standard error to the first error log that is a file, so that the words of a crash are kept and

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
@@ -44,14 +45,24 @@ type shared struct {
 	zones   *zones
 	facts   vars.Facts
 	numbers map[string]int // of sockets by name
+	edge    atomic.Pointer[engine]
 	boot    *Console
 }
 
 func newShared(o Options, build builder) *shared {
 	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: newZones(limitgate.Now), numbers: map[string]int{}}
 	s.facts.Now = limitgate.Now
+	s.facts.Connections = s.connections
 	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
 	return s
+}
+
+// connections counts for variables; a program that is only checked has no edge.
+func (s *shared) connections() vars.Connections {
+	if e := s.edge.Load(); e != nil {
+		return (*e).Connections()
+	}
+	return vars.Connections{}
 }
 
 // parse reads and checks a configuration without compiling it.
@@ -74,7 +85,7 @@ func (s *shared) load() *loaded {
 	l.log = logconf.Compile(l.config.Main, l.files, l.errs, fallback)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Now: limitgate.Now, Log: l.log,
-		Version: s.options.Version,
+		Version: s.options.Version, Prefix: s.options.absolute(),
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	if l.errs.Failed() {

@@ -32,6 +32,15 @@ func (o *Options) prefix() string {
 	return strings.TrimSuffix(o.Prefix, "/") + "/"
 }
 
+// absolute returns the prefix as a whole path.
+func (o *Options) absolute() string {
+	path, err := filepath.Abs(o.prefix())
+	if err != nil {
+		return o.prefix() // the current folder is gone; then nothing relative is found in it either
+	}
+	return path
+}
+
 // full resolves a path of the command line or the configuration.
 func (o *Options) full(path string) string {
 	if filepath.IsAbs(path) {

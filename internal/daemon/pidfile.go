@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/logfile"
 )
 
@@ -95,7 +96,7 @@ func sendSignal(path string, sig syscall.Signal) error {
 		return &signalError{msg: fmt.Sprintf("invalid PID number %q in %q", text, path)}
 	}
 	if err := syscall.Kill(pid, sig); err != nil {
-		return &signalError{alert: true, msg: fmt.Sprintf("kill(%d, %d) failed (%s)", pid, int(sig), logfile.ErrnoText(err))}
+		return &signalError{alert: true, msg: fmt.Sprintf("kill(%d, %d) failed (%s)", pid, int(sig), errorlog.Errno(err))}
 	}
 	return nil
 }

@@ -2,12 +2,14 @@ package daemon
 
 import (
 	"fmt"
+	"runtime"
 	"syscall"
 )
 
-// privileges switches the process between the identity that serves and the one it was started with. Where nginx keeps a
-// master process of root for what needs it later (binding, opening logs, removing the pid file), one process keeps root
-// as its saved user and is root again only while daemon does such a thing. Go changes all threads at once.
+// privileges is the identity that serves, and the way back to root for moments. Where nginx keeps a master process of root
+// for what needs it later (binding, opening logs, removing the pid file), here root stays the saved user, and the one
+// thread that does such a thing is root while it does; on Linux each thread has credentials of its own. Requests are
+// served by other threads and never see it.
 type privileges struct {
 	id      identity
 	dropped bool
@@ -16,7 +18,7 @@ type privileges struct {
 // privileged reports whether the process may change its user at all.
 func privileged() bool { return syscall.Geteuid() == 0 }
 
-// drop becomes id until raise.
+// drop makes all threads id.
 func (p *privileges) drop(id identity) error {
 	if err := syscall.Setgroups(id.groups); err != nil {
 		return fmt.Errorf("initgroups() failed: %w", err)
@@ -31,19 +33,44 @@ func (p *privileges) drop(id identity) error {
 	return nil
 }
 
-// raise becomes root again if drop was called; lower goes back.
+// raise makes the calling goroutine root, if drop was called, and keeps it on its thread until lower.
 func (p *privileges) raise() (lower func() error, err error) {
 	if !p.dropped {
 		return func() error { return nil }, nil
 	}
-	if err := syscall.Setresuid(-1, 0, -1); err != nil {
+	runtime.LockOSThread()
+	if err := effective(0, 0); err != nil {
+		runtime.UnlockOSThread()
 		return nil, fmt.Errorf("becoming root again: %w", err)
 	}
-	if err := syscall.Setresgid(-1, 0, -1); err != nil {
-		return nil, fmt.Errorf("becoming root's group again: %w", err)
+	return func() error {
+		if err := effective(p.id.uid, p.id.gid); err != nil {
+			// Still locked, the thread ends with this goroutine and nobody else runs on it.
+			return fmt.Errorf("leaving root again: %w", err)
+		}
+		runtime.UnlockOSThread()
+		return nil
+	}, nil
+}
+
+// effective changes the effective user and group of the calling thread alone, which package syscall has no function for.
+func effective(uid, gid int) error {
+	const same = ^uintptr(0)
+	// Root must come first and go last to be allowed both.
+	if uid != 0 {
+		if _, _, e := syscall.RawSyscall(trapSetresgid, same, uintptr(gid), same); e != 0 {
+			return e
+		}
 	}
-	p.dropped = false
-	return func() error { return p.drop(p.id) }, nil
+	if _, _, e := syscall.RawSyscall(trapSetresuid, same, uintptr(uid), same); e != 0 {
+		return e
+	}
+	if uid == 0 {
+		if _, _, e := syscall.RawSyscall(trapSetresgid, same, uintptr(gid), same); e != 0 {
+			return e
+		}
+	}
+	return nil
 }
 
 // duplicate makes the descriptor to another name of from.

@@ -44,7 +44,7 @@ func (d *Daemon) reload() error {
 	}
 	d.adopt(next.sockets, opened)
 	for _, n := range next.errs.Notices() {
-		next.log.Write(errorlog.Warn, 0, n.Error())
+		next.log.Write(noticeLevel(n), 0, n.Error())
 	}
 	return d.replace(next, opened)
 }
@@ -87,13 +87,17 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	d.log.Unlock()
 	runtime.GOMAXPROCS(next.settings.workers)
 	d.engine.SetLimit(next.settings.conns)
+	if was, is := old.settings.user, next.settings.user; was != nil && is != nil && was.uid != is.uid {
+		d.say(errorlog.Warn, "the user changes when the process is started anew")
+	}
 	d.say(errorlog.Notice, "start worker processes")
 	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
+	// Before the swap: what comes in on a listener that goes is still the old program's.
+	err = errors.Join(err, d.closeUnlisted(next))
 	g := d.source.swap(newGeneration(next.program))
 	for name := range opened {
 		d.accept(d.sockets[name])
 	}
-	err = errors.Join(err, d.closeUnlisted(next))
 	d.work.Add(1)
 	// Owned by d, ends with the last request of the old generation.
 	go func() {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate/internal/conf"
-	"github.com/limitgate/limitgate/internal/logfile"
+	"github.com/limitgate/limitgate/internal/errorlog"
 )
 
 // socketSpec is one socket to listen on: a listen directive with a single, numeric address.
@@ -45,7 +45,7 @@ func openSocket(ctx context.Context, s *socketSpec) (net.Listener, error) {
 	if s.network == "unix" {
 		// Whoever can reach the folder may connect, as with nginx.
 		if err := os.Chmod(s.address, 0o666); err != nil {
-			return nil, errors.Join(fmt.Errorf("chmod() %q failed (%s)", s.address, logfile.ErrnoText(err)), ln.Close())
+			return nil, errors.Join(fmt.Errorf("chmod() %q failed (%s)", s.address, errorlog.Errno(err)), ln.Close())
 		}
 	}
 	if s.options.Backlog > 0 {
@@ -83,7 +83,7 @@ func (s *socketSpec) explain(err error) error {
 		}
 	}
 	return &bindError{
-		msg:  call + " failed (" + logfile.ErrnoText(err) + ")",
+		msg:  call + " failed (" + errorlog.Errno(err) + ")",
 		busy: errors.Is(err, syscall.EADDRINUSE),
 	}
 }

@@ -9,10 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
+
+	"github.com/limitgate/limitgate/internal/errorlog"
 )
 
 // Files are the open files of a process. Safe for many goroutines; the zero value is not ready, see New.
@@ -33,21 +32,47 @@ func New(stdout, stderr *os.File) *Files {
 type File struct {
 	path string
 	std  bool // a descriptor of the process: not ours to close or reopen
-	file atomic.Pointer[os.File]
 	uses int
+
+	mu    sync.RWMutex // held for reading during a write, so that the descriptor stays what it is
+	file  *os.File
+	fd    uintptr
+	plain bool // a regular file: a write to it waits for nobody but the disk
 }
 
 // Write appends p as a whole.
 func (f *File) Write(p []byte) (int, error) {
-	for {
-		file := f.file.Load()
-		n, err := file.Write(p)
-		// A reopen may have closed the file between Load and Write; the new one is in place by then.
-		if n == 0 && errors.Is(err, os.ErrClosed) && f.file.Load() != file {
-			continue
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	n := 0
+	if f.plain {
+		// nginx's workers wait for their log too. The scheduler is not told: that would cost far more than the write, as its
+		// watcher then looks after the thread every 20 µs.
+		if n = writeNow(f.fd, p); n == len(p) {
+			return n, nil
 		}
-		return n, err
 	}
+	m, err := f.file.Write(p[n:])
+	return n + m, err
+}
+
+// set makes file the one that is written, and returns the one before.
+func (f *File) set(file *os.File) (old *os.File) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	old, f.file, f.plain = f.file, file, false
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		f.fd, f.plain = file.Fd(), true
+	}
+	return old
+}
+
+// close ends the writing; later writes return os.ErrClosed.
+func (f *File) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.plain = false
+	return f.file.Close()
 }
 
 // Use is what one owner, such as a generation of the program, holds open. It resolves relative paths.
@@ -90,16 +115,16 @@ func (fs *Files) open(path string) (*File, error) {
 	switch path {
 	case "/dev/stdout":
 		f.std = true
-		f.file.Store(fs.stdout)
+		f.file = fs.stdout
 	case "/dev/stderr":
 		f.std = true
-		f.file.Store(fs.stderr)
+		f.file = fs.stderr
 	default:
 		file, err := openAppend(path)
 		if err != nil {
 			return nil, err
 		}
-		f.file.Store(file)
+		f.set(file)
 	}
 	fs.byPath[path] = f
 	return f, nil
@@ -117,7 +142,7 @@ func (u *Use) Close() error {
 		}
 		delete(fs.byPath, f.path)
 		if !f.std {
-			errs = append(errs, f.file.Load().Close())
+			errs = append(errs, f.close())
 		}
 	}
 	u.held = nil
@@ -139,8 +164,7 @@ func (fs *Files) Reopen() error {
 			errs = append(errs, err)
 			continue
 		}
-		old := f.file.Swap(file)
-		errs = append(errs, old.Close())
+		errs = append(errs, f.set(file).Close())
 	}
 	return errors.Join(errs...)
 }
@@ -162,19 +186,8 @@ type OpenError struct {
 
 // Error returns `open() "PATH" failed (2: No such file or directory)`.
 func (e *OpenError) Error() string {
-	return fmt.Sprintf("%s %q failed (%s)", e.Call, e.Path, ErrnoText(e.Err))
+	return fmt.Sprintf("%s %q failed (%s)", e.Call, e.Path, errorlog.Errno(e.Err))
 }
 
 // Unwrap returns what the system said.
 func (e *OpenError) Unwrap() error { return e.Err }
-
-// ErrnoText returns what nginx prints in parentheses for an error of the system: "2: No such file or directory".
-func ErrnoText(err error) string {
-	var no syscall.Errno
-	if !errors.As(err, &no) {
-		return err.Error()
-	}
-	// Go's texts are the C library's but for the first letter.
-	text := no.Error()
-	return fmt.Sprintf("%d: %s%s", int(no), strings.ToUpper(text[:1]), text[1:])
-}

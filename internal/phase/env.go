@@ -23,7 +23,8 @@ type Env struct {
 	Zones  Zones
 	Files  Files
 	Now    func() limitgate.Time
-	// Prefix is the folder that relative names of files belong to (-p), absolute, with or without a slash at its end.
+	// Prefix is the folder that relative names of files belong to (-p), with or without a slash at its end; empty: the
+	// current one.
 	Prefix string
 	// Version is ours, for the pages that name it; "" names none.
 	Version string

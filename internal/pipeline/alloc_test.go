@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/racing"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -29,7 +30,7 @@ var bodyReady = []byte("ready")
 
 // TestNoGarbage counts what a request leaves behind on its whole way but for the edge and the upstream.
 func TestNoGarbage(t *testing.T) {
-	if raceEnabled {
+	if racing.Detector {
 		t.Skip("pools forget under the race detector")
 	}
 	g := start(t, `

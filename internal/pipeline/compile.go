@@ -13,6 +13,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/record"
 	"github.com/limitgate/limitgate/internal/phase/rewrite"
 	"github.com/limitgate/limitgate/internal/phase/shape"
+	"github.com/limitgate/limitgate/internal/phase/static"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -63,7 +64,7 @@ func (c *compiler) number(s *conf.Scope) {
 
 // compile builds one scope of the program.
 func (c *compiler) compile(s *conf.Scope) {
-	out := scope{errorPages: compileErrorPages(c.env, s)}
+	out := scope{name: nameOf(s), errorPages: compileErrorPages(c.env, s)}
 	serverName := ""
 	if server := s.Enclosing(conf.Server); server != nil {
 		if server == s {
@@ -72,13 +73,16 @@ func (c *compiler) compile(s *conf.Scope) {
 		serverName = c.names[server][0].String()
 	}
 	out.settings = c.read.settings(s, serverName)
+	out.settings.Root = static.Root(c.env, s)
 	out.shaper = shape.Compile(c.env, s)
 	h := &out.handlers
 	h[phase.RealIP] = realip.Compile(c.env, s)
 	h[phase.Limit] = limit.Compile(c.env, s)
 	h[phase.Access] = access.Compile(c.env, s)
 	h[phase.Record] = record.Compile(c.env, s)
-	h[phase.Content] = c.program.upstreams.Compile(c.env, s)
+	if h[phase.Content] = c.program.upstreams.Compile(c.env, s); h[phase.Content] == nil {
+		h[phase.Content] = static.Compile(c.env, s)
+	}
 	switch s.Kind {
 	case conf.Server:
 		h[phase.ServerRewrite] = rewrite.Compile(c.env, s)
@@ -93,6 +97,16 @@ func (c *compiler) compile(s *conf.Scope) {
 		}
 	}
 	c.program.scopes = append(c.program.scopes, out)
+}
+
+func nameOf(s *conf.Scope) string {
+	switch {
+	case s.Place == nil:
+		return ""
+	case s.Place.Modifier == conf.Exact:
+		return "=" + s.Place.Pattern
+	}
+	return s.Place.Pattern
 }
 
 // chain is several handlers in the place of one.

@@ -65,6 +65,7 @@ func (j *journey) send(page *errorPage) int {
 		r.ErrStatus = 302
 	}
 	r.Response.Location = target
+	place(r)
 	return j.page(r.ErrStatus)
 }
 

@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"strconv"
+	"slices"
 
 	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/header"
@@ -25,7 +25,7 @@ func (j *journey) fail() int {
 	if breaksConnection(status) {
 		r.Response.Close = true
 	}
-	absolute(r)
+	place(r)
 	s := &j.p.scopes[r.Location]
 	if j.paged || len(s.errorPages) == 0 || r.Redirects > maxRedirects {
 		return j.page(status)
@@ -100,24 +100,18 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// absolute makes a Location that is only a path a whole URL, with the name and port the client asked for
-// (ngx_http_header_filter).
-func absolute(r *request.Request) {
-	path := r.Response.Location
-	if len(path) == 0 || path[0] != '/' {
+// place puts a Location where it belongs: a path stays where sending completes it, anything else is a field like others. It
+// replaces one that was set before.
+func place(r *request.Request) {
+	out := &r.Response
+	if out.Location == nil {
 		return
 	}
-	b := append(r.Scratch(), "http://"...)
-	switch local := r.Conn.LocalAddr; {
-	case len(r.Host) > 0:
-		b = append(b, r.Host...)
-	case local.IsValid():
-		b = request.AppendAddr(b, local.Addr())
-	default:
-		b = append(append(b, "unix:"...), r.Conn.UnixPath...)
+	out.Headers = slices.DeleteFunc(out.Headers, func(h request.Header) bool { return h.ID == header.Location })
+	if len(out.Location) == 0 || out.Location[0] != '/' {
+		r.AddHeader(nameLocation, out.Location)
+		out.Location = nil
 	}
-	if port := r.Conn.LocalAddr.Port(); port != 0 && port != 80 {
-		b = strconv.AppendUint(append(b, ':'), uint64(port), 10)
-	}
-	r.Response.Location = r.Claim(append(b, path...))
 }
+
+var nameLocation = []byte("Location")

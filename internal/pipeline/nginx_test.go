@@ -91,6 +91,16 @@ var judged = map[string]struct {
 			"GET /a.html h", "GET /a.gif h", "GET /a.html/b h", "GET /type h", "GET /deny h", "GET /unix h", "HEAD /404 h", "HEAD /404t h", "GET /301 -", "POST /404 h",
 		},
 	},
+	"redirects inside": {
+		servers: `server { LISTEN root /nowhere; set $round "$round+";
+			location / { index /a/b; } location /a/b { return 200 "$uri $round $args"; }
+			location /loop/ { index /loop/; }
+			location /err/ { error_page 404 /ok; error_page 500 /ok; index /err/; } location /ok { return 200 never; }
+			location /none { } location /none/paged { error_page 404 /a/b; }
+			location /deny/ { index /denied; } location /denied { deny all; error_page 403 =401 /a/b; }
+			location /body/ { client_max_body_size 1; } }`,
+		requests: []string{"GET /x/ h", "GET /x/?q h", "GET /loop/ h", "GET /err/ h", "GET /none h", "GET /none/paged h", "GET /deny/ h", "POST /none h", "GET /x/?q -"},
+	},
 	"error pages": {
 		servers: `server { LISTEN
 			error_page 403 /403.html; error_page 500 502 =503 /50x.html; error_page 410 @gone;
@@ -109,6 +119,7 @@ var judged = map[string]struct {
 			location /vars { error_page 404 /ok$uri?a=$arg_a; return 404; } location /fixed { error_page 404 /50x.html?x=1&y; return 404; }
 			location /nowhere { error_page 404 @nowhere; return 404; }
 			location /301 { error_page 301 /ok; return 301 /r; }
+			location /302 { error_page 302 http://other/; return 302 http://a/; } location /302b { error_page 302 =307 /ok; return 302 /a; }
 			location /loop { error_page 404 /loop; return 404; }
 			location /494 { error_page 494 /ok; return 494; } location /494n { error_page 400 /ok; return 494; }
 			location /named { error_page 404 @own; return 404; } location @own { error_page 405 /ok; return 405; }
@@ -120,7 +131,7 @@ var judged = map[string]struct {
 		server { LISTEN; server_name some; error_page 404 /x; location = /y { return 404; } location /x { return 200 "x $status"; } }`,
 		requests: []string{
 			"GET /deny h", "GET /500 h", "POST /500?q=1 h", "HEAD /500 h", "GET /502 h", "GET /503 h", "GET /410?a h", "GET /own h", "GET /own403 h", "GET /same h", "GET /to200 h", "GET /to500 h",
-			"GET /url h", "GET /url301 h", "GET /url307 h", "GET /url200 h", "GET /rel h", "GET /vars?a=1 h", "GET /fixed?z h", "GET /nowhere h", "GET /301 h", "GET /loop h", "GET /494 h",
+			"GET /url h", "GET /url301 h", "GET /url307 h", "GET /url200 h", "GET /rel h", "GET /vars?a=1 h", "GET /fixed?z h", "GET /nowhere h", "GET /301 h", "GET /302 h", "GET /302b h", "GET /loop h", "GET /494 h",
 			"GET /494n h", "GET /named h", "GET /first h", "GET /text h", "GET /denyok h", "GET / all", "GET /y some", "POST /deny h",
 		},
 	},
@@ -267,5 +278,5 @@ func (g *gateway) askOurs(ask string) string {
 	if strings.Contains(signed, "SERVER") || string(r.Method) == "HEAD" && length > 100 {
 		length -= int64(len("limitgate/1.2.3") - len("nginx/1.22.1"))
 	}
-	return strings.Join([]string{fmt.Sprintf("%03d", a.Response.Status), string(a.Response.ContentType), string(a.Response.Location), fmt.Sprint(length), signed}, " | ")
+	return strings.Join([]string{fmt.Sprintf("%03d", a.Response.Status), string(a.Response.ContentType), a.location(), fmt.Sprint(length), signed}, " | ")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
 	"github.com/limitgate/limitgate/internal/request"
@@ -139,10 +140,28 @@ func (a answer) String() string {
 	if t := a.Response.ContentType; len(t) > 0 {
 		fmt.Fprintf(&b, " %s", t)
 	}
-	if l := a.Response.Location; len(l) > 0 {
-		fmt.Fprintf(&b, " to %s", l)
+	if l := a.location(); l != "" {
+		b.WriteString(" to " + l)
 	}
 	return b.String() + " " + squeeze(a.body)
+}
+
+// location is where the answer sends the client.
+func (a answer) location() string {
+	if l, found := a.Find(header.Location); found {
+		return string(l)
+	}
+	return string(a.Response.Location)
+}
+
+// Find returns a field of the answer that is not one of the response's own.
+func (a answer) Find(id header.ID) (value []byte, found bool) {
+	for _, h := range a.Response.Headers {
+		if h.ID == id {
+			return h.Value, true
+		}
+	}
+	return nil, false
 }
 
 // squeeze makes a page its title.
@@ -228,7 +247,7 @@ func TestLocationIsMadeWhole(t *testing.T) {
 		} else {
 			r.Host = nil
 		}
-		if got := string(g.serve(r).Response.Location); got != c.want {
+		if got := g.serve(r).location(); got != c.want {
 			t.Errorf("%s at %s: got %s, want %s", c.host, c.local, got, c.want)
 		}
 	}
@@ -428,6 +447,17 @@ func TestRealAddressOfALocation(t *testing.T) {
 	}
 }
 
+func TestDebugTellsTheWay(t *testing.T) {
+	g := start(t, `error_log d.log debug; server { location = /a { return 200; } location ~ b { return 200; } }`)
+	g.get("/a?x")
+	g.get("/b")
+	want := "debug: http request line: \"GET /a?x HTTP/1.1\"\ndebug: using configuration \"=/a\"\n" +
+		"debug: http request line: \"GET /b HTTP/1.1\"\ndebug: using configuration \"b\"\n"
+	if got := g.files.file("d.log").Messages(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestErrorLogOfAScope(t *testing.T) {
 	g := start(t, `error_log all.log info; server { location / { deny all; } location /own { error_log own.log crit; error_log two.log error; deny all; } }`)
 	g.get("/")
@@ -439,5 +469,54 @@ func TestErrorLogOfAScope(t *testing.T) {
 	}
 	if got := g.log.Text(); got != "" {
 		t.Errorf("the log of the process: got %q, want nothing", got)
+	}
+}
+
+func TestRedirectsInside(t *testing.T) {
+	g := start(t, `server { root /nowhere; set $round "$round+";
+		location / { index /a/b; } location /a/b { return 200 "$uri $round"; }
+		location /loop/ { index /loop/; }
+		location /err/ { error_page 404 /ok; error_page 500 /ok; index /err/; } location /ok { return 200 never; } }`)
+	if got, want := g.get("/x/").String(), "200 text/plain /a/b ++"; got != want {
+		t.Errorf("got %s, want %s", got, want) // the server's own rewrite phase runs again
+	}
+	a := g.get("/loop/")
+	if got, want := a.String(), "500 text/html <500 Internal Server Error>"; got != want || !a.Response.Close {
+		t.Errorf("got %s, close %v, want %s", got, a.Response.Close, want)
+	}
+	if got, want := g.log.Messages(), `error: rewrite or internal redirection cycle while internally redirecting to "/loop/"`+"\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("log: got %q, want %q", got, want)
+	}
+	if got, want := g.get("/err/").String(), "500 text/html <500 Internal Server Error>"; got != want {
+		t.Errorf("no error page after a cycle: got %s, want %s", got, want)
+	}
+}
+
+// TestReload runs a second program over the zones of a first: debt is kept, and cut to what the new limit calls full.
+func TestReload(t *testing.T) {
+	const text = `limit_req_zone $host zone=one:1m rate=%s; server { location / { limit_req zone=one burst=4 nodelay; error_page 404 =200 /ok; } location = /ok { return 200 ok; } }`
+	old := start(t, fmt.Sprintf(text, "1r/m"))
+	for range 5 {
+		if got := old.get("/").Response.Status; got != 200 {
+			t.Fatalf("got %d, want 200", got)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "nginx.conf")
+	if err := os.WriteFile(path, []byte("events { }\nhttp {\n"+fmt.Sprintf(text, "1r/s")+"\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, errs := conf.Load(conf.Options{Path: path})
+	env := *old.env
+	env.Vars, env.Errors = vars.NewTable(vars.Facts{}), errs
+	old.zones["one"].Rebind()
+	old.program = New(&env, cfg)
+	phasetest.Good(t, &env)
+	for i, want := range []int{503, 200, 503, 200} {
+		if i%2 == 1 {
+			old.now = old.now.Add(time.Second)
+		}
+		if got := old.get("/").Response.Status; got != want {
+			t.Errorf("request %d after the reload: got %d, want %d", i, got, want)
+		}
 	}
 }

@@ -27,6 +27,7 @@ var _ edge.Program = (*Program)(nil)
 
 // scope is one block of the configuration as requests meet it.
 type scope struct {
+	name       string // as nginx's debug log has it: "=" before an exact path, else the pattern alone
 	handlers   [phase.Count]phase.Handler
 	settings   *request.Settings
 	shaper     request.Shaper

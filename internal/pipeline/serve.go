@@ -12,7 +12,8 @@ import (
 type journey struct {
 	p     *Program
 	r     *request.Request
-	paged bool // error_page was asked: once a request, as in nginx without recursive_error_pages
+	phase phase.ID // that answers
+	paged bool     // error_page was asked: once a request, as in nginx without recursive_error_pages
 }
 
 // The places in phase.Order where a request may go on.
@@ -64,6 +65,9 @@ func (j *journey) begin() int {
 	}
 	j.enter(j.p.servers[r.Server].scope)
 	if r.Fault.Status == 0 {
+		if r.Logs(errorlog.Debug) {
+			r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `http request line: "`+string(r.Line)+`"`)
+		}
 		return atStart
 	}
 	if r.Fault.Log != "" {
@@ -87,6 +91,7 @@ func (j *journey) walk(at int) phase.Next {
 		if h == nil {
 			continue
 		}
+		j.phase = id
 		next := h.Serve(j.r)
 		if id == phase.Match {
 			next = j.matched(next)
@@ -103,6 +108,9 @@ func (j *journey) walk(at int) phase.Next {
 func (j *journey) matched(next phase.Next) phase.Next {
 	r := j.r
 	j.enter(r.Location)
+	if r.Logs(errorlog.Debug) {
+		r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `using configuration "`+j.p.scopes[r.Location].name+`"`)
+	}
 	// Behind an error page the body was given up already.
 	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.paged {
 		return next
@@ -112,14 +120,19 @@ func (j *journey) matched(next phase.Next) phase.Next {
 	return phase.Fail
 }
 
-// redirected sends a request whose path a phase has changed back to the match.
+// redirected sends a request whose path a phase has changed back. The rewrite phases look for its location anew; the
+// content phase, with the index of a folder, begins as if the new path had been asked for (ngx_http_internal_redirect).
 func (j *journey) redirected() int {
-	if !j.mayRedirect(`processing "%s"`, j.r.URI) {
+	at, doing := atMatch, `processing "%s"`
+	if j.phase == phase.Content {
+		at, doing = atServer, `internally redirecting to "%s"`
+	}
+	if !j.mayRedirect(doing, j.r.URI) {
 		return j.fail()
 	}
 	j.r.Rewritten = true
 	j.enter(j.p.servers[j.r.Server].scope)
-	return atMatch
+	return at
 }
 
 // mayRedirect counts a redirect inside. After too many it makes the answer an error; doing and uri say which one it was.

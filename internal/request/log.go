@@ -17,11 +17,11 @@ func (r *Request) Logf(level errorlog.Level, format string, args ...any) {
 	if !r.Logs(level) {
 		return
 	}
-	r.EndLog(level, fmt.Appendf(r.BeginLog(level), format, args...))
+	r.EndLog(level, fmt.Appendf(r.Settings.ErrorLog.Begin(nil, level, r.Conn.Serial), format, args...))
 }
 
 // BeginLog is Logf for those who append the message themselves, and so make no garbage: it returns the beginning of a line
-// for a level that is logged. EndLog writes it. In between nothing may be kept in the request.
+// for a level that is logged, in request memory. EndLog writes it. In between nothing may be kept in the request.
 func (r *Request) BeginLog(level errorlog.Level) []byte {
 	return r.Settings.ErrorLog.Begin(r.aside(), level, r.Conn.Serial)
 }

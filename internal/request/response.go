@@ -9,6 +9,7 @@ type Response struct {
 	Reason      []byte // nil: the standard phrase
 	ContentType []byte
 	Location    []byte
+	Absolute    bool     // Location was only a path and was made a whole URL: nginx then prints it before Connection
 	Length      int64    // of the body; -1: not known, the edge frames it
 	Headers     []Header // everything else, in order
 	Close       bool     // the connection must not carry another request
@@ -26,7 +27,7 @@ func (r *Request) AddHeader(name, value []byte) {
 // holds stays.
 func (r *Request) Fail(status int) {
 	r.Response.Status = status
-	r.Response.Reason, r.Response.ContentType, r.Response.Location = nil, nil, nil
+	r.Response.Reason, r.Response.ContentType, r.Response.Location, r.Response.Absolute = nil, nil, nil, false
 	r.Response.Length = -1
 }
 
@@ -37,11 +38,12 @@ func (r *Request) Leave(status int) {
 }
 
 // SendHead lets the location have its last word on the head and sends it, with the status of the error where this is the
-// page of one. No body follows a HEAD request, a 204 or a 304.
+// page of one. A Location that is only a path becomes a URL. No body follows a HEAD request, a 204 or a 304.
 func (r *Request) SendHead() error {
 	if r.ErrStatus != 0 {
 		r.Response.Status, r.Response.Reason = r.ErrStatus, nil
 	}
+	r.completeLocation()
 	if r.Shaper != nil {
 		r.Shaper.ShapeHead(r)
 	}

@@ -41,7 +41,9 @@ func (t *Table) Regexp(re *regexp.Regexp) (*Regexp, error) {
 func (x *Regexp) Match(r *request.Request, subject []byte) bool { return x.match(r, subject, false) }
 
 // MatchBrief is Match for a subject in memory that does not last: it is kept if it matches and there are groups.
-func (x *Regexp) MatchBrief(r *request.Request, subject []byte) bool { return x.match(r, subject, true) }
+func (x *Regexp) MatchBrief(r *request.Request, subject []byte) bool {
+	return x.match(r, subject, true)
+}
 
 func (x *Regexp) match(r *request.Request, subject []byte, brief bool) bool {
 	if x.groups == 0 {

@@ -39,6 +39,9 @@ type Error struct {
 	Pos  Pos
 	Msg  string // nginx's words where nginx has them
 	Help string // one line that says what would be right; may be empty
+
+	// Minor marks what is only to be known: nginx's notice, where others are a warning.
+	Minor bool
 }
 
 // Error returns the message as nginx prints it after "[emerg] ": MSG in FILE:LINE. Help is not part of it.

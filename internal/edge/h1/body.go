@@ -165,8 +165,8 @@ func (x *exchange) ReadBody() ([]byte, error) {
 		}
 		b.settle()
 		if n := x.scope().MaxBody; n > 0 && b.given > n && x.r.BodyLength < 0 && b.err == nil {
-			b.err = &request.BodyError{Status: 413, Level: errorlog.Error,
-				Log: fmt.Sprintf("client intended to send too large chunked body: %d+%d bytes", b.given-int64(len(b.piece)), len(b.piece))}
+			b.err = &request.BodyError{Status: 413, Level: errorlog.Error, Log: fmt.Sprintf(
+				"client intended to send too large chunked body: %d+%d bytes", b.given-int64(len(b.piece)), len(b.piece))}
 		}
 		if b.err != nil {
 			return nil, b.err

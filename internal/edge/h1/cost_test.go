@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/limitgate/limitgate/internal/racing"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -51,7 +52,7 @@ func TestCostOfARequest(t *testing.T) {
 		one()
 	}
 	before := calls.Load()
-	if got := testing.AllocsPerRun(2000, one); got != 0 && !raceEnabled {
+	if got := testing.AllocsPerRun(2000, one); got != 0 && !racing.Detector {
 		t.Errorf("allocations of a request: got %v, want 0", got)
 	}
 	if got := calls.Load() - before; got != 2*2001 {

@@ -5,9 +5,12 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -176,5 +179,97 @@ func TestTunnel(t *testing.T) {
 		_ = c.Close()
 		<-ended
 		eventually(t, time.Second, "the end", func() bool { return srv.Stats().Active == 0 })
+	})
+}
+
+// Drain ends the connections of one listener and leaves the others alone.
+func TestDrain(t *testing.T) {
+	bothWays(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		_, srv, first := open(t, wrap, nil)
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- srv.Serve(ln, 1) }() // ends with ln
+		const get = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
+		stays, idle, active := dial(t, first), dial(t, ln.Addr().String()), dial(t, ln.Addr().String())
+		for _, c := range []*client{stays, idle} {
+			c.send(get)
+			c.response()
+		}
+		active.send("GET /sleep?100ms HTTP/1.1\r\nHost: h\r\n\r\n")
+		eventually(t, time.Second, "a request", func() bool { return srv.Stats().Writing == 1 })
+		_ = ln.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		srv.Drain(1)
+		idle.eof()
+		if head, _ := active.response(); !strings.Contains(head, "Connection: close\r\n") {
+			t.Errorf("of the drained listener: %s", head)
+		}
+		active.eof()
+		stays.send(get)
+		if head, _ := stays.response(); !strings.Contains(head, "Connection: keep-alive\r\n") {
+			t.Errorf("of the other listener: %s", head)
+		}
+	})
+}
+
+// changing is a source whose program is replaced while it runs.
+type changing struct {
+	now  atomic.Pointer[site]
+	held sync.Map // *site -> *atomic.Int64
+}
+
+func (c *changing) count(s *site) *atomic.Int64 {
+	n, _ := c.held.LoadOrStore(s, new(atomic.Int64))
+	return n.(*atomic.Int64)
+}
+
+func (c *changing) Acquire() edge.Program {
+	s := c.now.Load()
+	c.count(s).Add(1)
+	return s
+}
+
+func (c *changing) Release(p edge.Program) { c.count(p.(*site)).Add(-1) }
+
+// A kept connection goes on with the new program; a request under way keeps the one it began with.
+func TestReload(t *testing.T) {
+	bothWays(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		enter, leave := make(chan bool), make(chan bool)
+		before := newSite(func(r *request.Request) {
+			if string(r.URI) == "/hold" {
+				enter <- true
+				<-leave
+			}
+			answerText(r, 200, "before")
+		})
+		after := newSite(func(r *request.Request) { answerText(r, 200, "after") })
+		src := new(changing)
+		src.now.Store(before)
+		_, addr := startWith(t, Config{Source: src}, wrap)
+		kept, held := dial(t, addr), dial(t, addr)
+		kept.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+		kept.response()
+		held.send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n")
+		<-enter
+		src.now.Store(after)
+		if n := src.count(before).Load(); n != 1 {
+			t.Errorf("the old program is held %d times, want 1: by the request under way", n)
+		}
+		leave <- true
+		if _, body := held.response(); body != "before" {
+			t.Errorf("under way: got %q", body)
+		}
+		for _, c := range []*client{kept, held} {
+			c.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+			if _, body := c.response(); body != "after" {
+				t.Errorf("after the reload: got %q", body)
+			}
+		}
+		eventually(t, time.Second, "nothing holds a program", func() bool { return src.count(before).Load()+src.count(after).Load() == 0 })
 	})
 }

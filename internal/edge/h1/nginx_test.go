@@ -169,10 +169,10 @@ func likeNginx(r *request.Request) {
 	case "299":
 		answerText(r, 299, "x")
 	case "301":
-		r.Response.Location = []byte("http://a:1/x") // one that nginx made absolute
+		r.Response.Location, r.Response.Absolute = []byte("http://a:1/x"), true
 		page(301)
 	case "302":
-		r.AddHeader([]byte("Location"), []byte("http://b/x")) // one that was absolute
+		r.Response.Location = []byte("http://b/x")
 		page(302)
 	case "add":
 		r.AddHeader([]byte("X-First"), []byte("1"))

@@ -4,6 +4,7 @@ package h1
 
 import (
 	"io"
+	"net"
 	"syscall"
 	"unsafe"
 )
@@ -21,6 +22,7 @@ type raw struct {
 	rc    syscall.RawConn
 	fd    uintptr
 	inq   inq
+	asked bool   // for inq, because it did not come by itself
 	calls uint64 // system calls made here
 
 	apart bool  // the step ended for a request that needs more reading
@@ -41,13 +43,21 @@ func (w *raw) open(c *conn) {
 	if err != nil {
 		return
 	}
-	err = rc.Control(func(fd uintptr) {
-		w.fd = fd
-		// A unix socket, or an old kernel, refuses; every read is then followed by one that finds nothing.
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpINQ, 1)
-	})
+	err = rc.Control(func(fd uintptr) { w.fd = fd })
 	w.rc, w.ready = rc, err == nil
 }
+
+// prepareListener asks for inq on all connections that a listener accepts: they inherit it.
+func prepareListener(ln net.Listener) {
+	if sc, ok := ln.(syscall.Conn); ok {
+		if rc, err := sc.SyscallConn(); err == nil {
+			_ = rc.Control(func(fd uintptr) { askInq(fd) }) // a connection without it asks itself
+		}
+	}
+}
+
+// askInq turns inq on. A unix socket, or an old kernel, refuses; every read is then followed by one that finds nothing.
+func askInq(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpINQ, 1) }
 
 // inq reads and also learns whether anything is left: more bytes, or the end of the client's side. The kernel adds that to
 // the message (TCP_INQ, Linux 4.18); without it the end of the stream could hide behind data of the same event.
@@ -81,6 +91,10 @@ func (w *raw) read(b []byte) (n int, more bool, e syscall.Errno) {
 		if h.Level == syscall.IPPROTO_TCP && h.Type == tcpINQ {
 			return int(r), *(*int32)(unsafe.Pointer(&q.ctl[cmsgHeader])) != 0, 0
 		}
+	}
+	if !w.asked {
+		w.asked = true
+		askInq(w.fd)
 	}
 	return int(r), true, 0
 }

@@ -2,7 +2,10 @@
 
 package h1
 
-import "errors"
+import (
+	"errors"
+	"net"
+)
 
 // raw is the readiness-first way to a socket, which this platform doesn't have: every connection goes the portable way.
 type raw struct{ ready bool }
@@ -10,6 +13,8 @@ type raw struct{ ready bool }
 var errNoRaw = errors.New("raw sockets are not supported here")
 
 func (w *raw) open(*conn) {}
+
+func prepareListener(net.Listener) {}
 
 func (w *raw) write([]byte) (int, error) { return 0, errNoRaw }
 

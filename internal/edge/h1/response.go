@@ -3,6 +3,7 @@ package h1
 import (
 	"errors"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/request"
@@ -42,7 +43,7 @@ func (a *answer) release(s *Server) {
 
 var errSent = errors.New("sending a response head: one was sent before")
 
-// SendHead implements request.Stream. The order of the lines is nginx's (ngx_http_header_filter).
+// SendHead implements request.Stream.
 func (x *exchange) SendHead(r *request.Request) error {
 	resp, a := &r.Response, &x.answer
 	if resp.Sent {
@@ -57,8 +58,7 @@ func (x *exchange) SendHead(r *request.Request) error {
 	}
 	x.stale = x.stale || x.awaited || x.body.x != nil
 	now := x.clock()
-	s := x.scope()
-	x.decide(r, s)
+	x.decide(r, x.scope())
 	if x.mute.Load() || x.err != nil {
 		return x.err
 	}
@@ -70,7 +70,13 @@ func (x *exchange) SendHead(r *request.Request) error {
 		return nil // HTTP/0.9 has no heads
 	}
 	from := len(a.out)
-	out := a.out
+	a.out = x.appendHead(a.out, resp, now)
+	a.headSize = int64(len(a.out) - from)
+	return nil
+}
+
+// appendHead writes the head. The order of its lines is nginx's (ngx_http_header_filter).
+func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.Time) []byte {
 	if resp.Reason != nil {
 		out = append(out, "HTTP/1.1 "...)
 		out = append(out, byte('0'+resp.Status/100%10), byte('0'+resp.Status/10%10), byte('0'+resp.Status%10), ' ')
@@ -88,7 +94,7 @@ func (x *exchange) SendHead(r *request.Request) error {
 		}
 	}
 	if server {
-		out = append(out, x.srv.names[s.Tokens]...)
+		out = append(out, x.srv.names[x.scope().Tokens]...)
 	}
 	if date {
 		out = append(out, x.srv.dateAt(now)...)
@@ -102,29 +108,29 @@ func (x *exchange) SendHead(r *request.Request) error {
 			out = h1.AppendInt(out, "Content-Length", resp.Length)
 		}
 	}
-	if resp.Location != nil {
-		out = append(out, "Location: "...)
-		out = append(append(out, resp.Location...), "\r\n"...)
+	if resp.Absolute {
+		out = h1.AppendHeader(out, "Location", resp.Location)
 	}
-	if a.frame == byChunks {
+	if x.answer.frame == byChunks {
 		out = append(out, "Transfer-Encoding: chunked\r\n"...)
 	}
 	switch {
 	case resp.Status == 101:
 		out = append(out, "Connection: upgrade\r\n"...)
-	case a.keep:
+	case x.answer.keep:
 		out = append(out, "Connection: keep-alive\r\n"...)
 	default:
 		out = append(out, "Connection: close\r\n"...)
+	}
+	if resp.Location != nil && !resp.Absolute {
+		out = h1.AppendHeader(out, "Location", resp.Location)
 	}
 	for i := range resp.Headers {
 		f := &resp.Headers[i]
 		out = append(append(out, f.Name...), ": "...)
 		out = append(append(out, f.Value...), "\r\n"...)
 	}
-	a.out = append(out, "\r\n"...)
-	a.headSize = int64(len(a.out) - from)
-	return nil
+	return append(out, "\r\n"...)
 }
 
 // decide settles how the body is framed and whether the connection lives on.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,6 +115,7 @@ func (s *Server) Drain(listener int) {
 
 // Serve accepts connections until ln is closed, and returns nil then. listener is the index of ln in the program.
 func (s *Server) Serve(ln net.Listener, listener int) error {
+	prepareListener(ln)
 	s.mu.Lock()
 	delete(s.gone, listener)
 	s.mu.Unlock()
@@ -132,8 +134,17 @@ func (s *Server) Serve(ln net.Listener, listener int) error {
 			continue
 		}
 		// Owned by s, ends with the connection.
-		go s.serve(nc, ln.Addr(), listener)
+		go s.begin(nc, ln.Addr(), listener)
+		runtime.Gosched() // to let it queue up before the next one comes
 	}
+}
+
+// begin serves a new connection when everything that was ready before it has had its turn: it goes to the end of the
+// queue, while a new goroutine runs first. A request would otherwise overtake one that came before it, or miss the place
+// that a client has just left.
+func (s *Server) begin(nc net.Conn, at net.Addr, listener int) {
+	runtime.Gosched()
+	s.serve(nc, at, listener)
 }
 
 // ServeConn serves a connection that was accepted elsewhere, and owns it until it is closed. It waits for no free place.

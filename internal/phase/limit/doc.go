@@ -6,7 +6,8 @@
 // once a request: behind an internal redirect the limits of the new place don't count if those of the old one did.
 //
 // With `limit_headers draft` answers carry RateLimit and RateLimit-Policy as in draft-ietf-httpapi-ratelimit-headers-10:
-// q = 1 + burst, w = the seconds in which that much is allowed, r = what would pass now, t = the seconds until all of q
-// is there again, the limit with the least left first. `legacy` writes X-RateLimit-Limit, -Remaining and -Reset for that
-// limit alone. Retry-After is on every refusal for which a time exists, whatever limit_headers says.
+// q = 1 + burst, w = the seconds in which that much is allowed, r = what would pass now, t = the seconds until one more
+// would, the limit with the least left first. `legacy` writes X-RateLimit-Limit, -Remaining and -Reset for that limit
+// alone, Reset being the seconds until all of the limit is there again. Retry-After is on every refusal for which a time
+// exists, whatever limit_headers says.
 package limit

@@ -45,13 +45,43 @@ func newPolicy(zone string, req limitgate.Req) policy {
 	return p
 }
 
-// reset is the time until all of the quota is there again, after decision d.
-func (p *policy) reset(d *limitgate.Decision) time.Duration {
-	debt := int64(d.Excess)
-	if d.Admitted() {
-		debt += 1000 // the excess is what this request met; now it is charged itself
+// rest is what a limit leaves the client after a verdict.
+type rest struct {
+	remaining int64
+	debt      int64         // how much of the quota is in use, in thousandths of a request
+	retry     time.Duration // when it refuses
+}
+
+// restOf reads a decision. charged is false where another limit refused: then this one was not charged either.
+func restOf(d *limitgate.Decision, charged bool) rest {
+	left := rest{remaining: d.Remaining, debt: int64(d.Excess), retry: d.RetryAfter}
+	switch {
+	case !d.Admitted():
+	case charged:
+		left.debt += 1000 // the excess is what this request met
+	default:
+		left.remaining++
 	}
-	return scale(p.interval, debt)
+	return left
+}
+
+// reset is the seconds until all of the quota is there again.
+func (p *policy) reset(left rest) int64 {
+	if left.debt == 0 {
+		return 0
+	}
+	return seconds(scale(p.interval, left.debt))
+}
+
+// more is the seconds until one request more than now would pass.
+func (p *policy) more(left rest) int64 {
+	switch {
+	case left.retry > 0:
+		return seconds(left.retry)
+	case left.debt == 0:
+		return 0
+	}
+	return seconds(scale(p.interval, left.debt-1000*(p.quota-1-left.remaining)))
 }
 
 // scale is d times a number of thousandths, at most the longest duration.
@@ -83,21 +113,18 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// add writes the fields for the limits that took part in a request.
-func (h headers) add(r *request.Request, g *group, l *legs) {
+// add writes the fields for the limits that took part in a request. charged tells that none of them refused.
+func (h headers) add(r *request.Request, g *group, l *legs, charged bool) {
 	binding := l.binding()
-	p, d := &g.limits[l.limit[binding]].policy, &l.list[binding].Decision
 	if h == headersLegacy {
+		p, left := &g.limits[l.limit[binding]].policy, restOf(&l.list[binding].Decision, charged)
 		r.AddHeader(nameLimit, claimInt(r, p.quota))
-		r.AddHeader(nameRemaining, claimInt(r, d.Remaining))
-		r.AddHeader(nameReset, claimInt(r, resetSeconds(p, d)))
+		r.AddHeader(nameRemaining, claimInt(r, left.remaining))
+		r.AddHeader(nameReset, claimInt(r, p.reset(left)))
 		return
 	}
-	b, state := r.Scratch(), r.Response.Headers
-	b = appendPolicy(b, g, l, binding)
-	state = append(state, request.Header{Name: namePolicy, Value: r.Claim(b)})
-	b = appendState(r.Scratch(), g, l, binding)
-	r.Response.Headers = append(state, request.Header{Name: nameRateLimit, Value: r.Claim(b)})
+	r.AddHeader(namePolicy, r.Claim(appendPolicy(r.Scratch(), g, l, binding)))
+	r.AddHeader(nameRateLimit, r.Claim(appendState(r.Scratch(), g, l, binding, charged)))
 }
 
 // binding is the leg that leaves the least: it has the client's attention.
@@ -124,29 +151,20 @@ func appendPolicy(dst []byte, g *group, l *legs, binding int) []byte {
 }
 
 // appendState writes what is left of each policy, in the order of appendPolicy.
-func appendState(dst []byte, g *group, l *legs, binding int) []byte {
-	dst = appendRest(dst, g, l, binding)
+func appendState(dst []byte, g *group, l *legs, binding int, charged bool) []byte {
+	dst = appendRest(dst, g, l, binding, charged)
 	for i := range l.list {
 		if i != binding {
-			dst = appendRest(append(dst, ", "...), g, l, i)
+			dst = appendRest(append(dst, ", "...), g, l, i, charged)
 		}
 	}
 	return dst
 }
 
-func appendRest(dst []byte, g *group, l *legs, leg int) []byte {
-	p, d := &g.limits[l.limit[leg]].policy, &l.list[leg].Decision
+func appendRest(dst []byte, g *group, l *legs, leg int, charged bool) []byte {
+	p, left := &g.limits[l.limit[leg]].policy, restOf(&l.list[leg].Decision, charged)
 	dst = append(append(dst, p.name...), ";r="...)
-	dst = strconv.AppendInt(dst, d.Remaining, 10)
+	dst = strconv.AppendInt(dst, left.remaining, 10)
 	dst = append(dst, ";t="...)
-	return strconv.AppendInt(dst, resetSeconds(p, d), 10)
-}
-
-// resetSeconds is the reset in whole seconds, rounded up; 0 where nothing is owed.
-func resetSeconds(p *policy, d *limitgate.Decision) int64 {
-	t := p.reset(d)
-	if t <= 0 {
-		return 0
-	}
-	return seconds(t)
+	return strconv.AppendInt(dst, p.more(left), 10)
 }

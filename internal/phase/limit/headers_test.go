@@ -19,8 +19,19 @@ func TestDraftHeaders(t *testing.T) {
 		b.ask(10*time.Second, "/?a=x")
 	}
 	b.tell([]step{
-		{10 * time.Second, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=21;w=3, RateLimit: "A";r=0;t=3`},
-		{10 * time.Second, "/?a=x", `fails 503 REJECTED, RateLimit-Policy: "A";q=21;w=3, RateLimit: "A";r=0;t=3, Retry-After: 1`},
+		{10 * time.Second, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=21;w=3, RateLimit: "A";r=0;t=1`},
+		{10 * time.Second, "/?a=x", `fails 503 REJECTED, RateLimit-Policy: "A";q=21;w=3, RateLimit: "A";r=0;t=1, Retry-After: 1`},
+	})
+}
+
+func TestDraftHeadersOfASlowLimit(t *testing.T) {
+	b := newBench(t, `limit_req_zone $arg_a zone=A:1m rate=1r/m; server { location / { limit_req zone=A burst=2 nodelay; limit_headers draft; } }`)
+	b.tell([]step{
+		{0, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=3;w=180, RateLimit: "A";r=2;t=60`},
+		{15 * time.Second, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=3;w=180, RateLimit: "A";r=1;t=45`},
+		{20 * time.Second, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=3;w=180, RateLimit: "A";r=0;t=40`},
+		{20 * time.Second, "/?a=x", `fails 503 REJECTED, RateLimit-Policy: "A";q=3;w=180, RateLimit: "A";r=0;t=40, Retry-After: 40`},
+		{60 * time.Second, "/?a=x", `goes on PASSED, RateLimit-Policy: "A";q=3;w=180, RateLimit: "A";r=0;t=60`},
 	})
 }
 
@@ -30,7 +41,8 @@ func TestDraftHeadersPutTheBindingLimitFirst(t *testing.T) {
 	b.tell([]step{
 		{0, "/?a=x&b=x", `goes on PASSED, RateLimit-Policy: "B";q=2;w=1, "A";q=6;w=1, RateLimit: "B";r=1;t=1, "A";r=5;t=1`},
 		{0, "/?a=x&b=x", `goes on PASSED, RateLimit-Policy: "B";q=2;w=1, "A";q=6;w=1, RateLimit: "B";r=0;t=1, "A";r=4;t=1`},
-		{0, "/?a=x&b=x", `fails 503 REJECTED, RateLimit-Policy: "B";q=2;w=1, "A";q=6;w=1, RateLimit: "B";r=0;t=1, "A";r=3;t=1, Retry-After: 1`},
+		{0, "/?a=x&b=x", `fails 503 REJECTED, RateLimit-Policy: "B";q=2;w=1, "A";q=6;w=1, RateLimit: "B";r=0;t=1, "A";r=4;t=1, Retry-After: 1`},
+		{0, "/?a=y&b=x", `fails 503 REJECTED, RateLimit-Policy: "B";q=2;w=1, "A";q=6;w=1, RateLimit: "B";r=0;t=1, "A";r=6;t=0, Retry-After: 1`},
 	})
 }
 

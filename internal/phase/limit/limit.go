@@ -79,7 +79,7 @@ func (h *handler) requests(r *request.Request) phase.Next {
 		return undecided(r, err)
 	}
 	if h.headers != headersOff && !h.req.dryRun {
-		h.headers.add(r, &h.req, &l)
+		h.headers.add(r, &h.req, &l, v.Admitted())
 	}
 	switch {
 	case v.Outcome == limitgate.Rejected:

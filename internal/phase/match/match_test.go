@@ -9,6 +9,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
+	"github.com/limitgate/limitgate/internal/racing"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -170,7 +171,7 @@ func TestLongestAgainstASimpleTwin(t *testing.T) {
 }
 
 func TestNoGarbage(t *testing.T) {
-	if raceEnabled {
+	if racing.Detector {
 		t.Skip("expressions take memory from a pool, which forgets under the race detector")
 	}
 	s := build(t, `location / { } location /api/ { location /api/v1/ { } location ~ ^/api/v2/ { } }

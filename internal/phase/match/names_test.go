@@ -9,6 +9,7 @@ import (
 
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
+	"github.com/limitgate/limitgate/internal/racing"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -163,7 +164,7 @@ func TestServerNameOfTheLog(t *testing.T) {
 }
 
 func TestFindMakesNoGarbage(t *testing.T) {
-	if raceEnabled {
+	if racing.Detector {
 		t.Skip("expressions take memory from a pool, which forgets under the race detector")
 	}
 	n, _ := names(t, 0, "a.example.org", "*.example.com", "www.*", `~^x\d+$`)

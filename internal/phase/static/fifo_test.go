@@ -1,7 +1,24 @@
-//go:build !windows
+//go:build unix
 
 package static
 
-import "syscall"
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
 
-func mkfifo(path string) error { return syscall.Mkfifo(path, 0o600) }
+	"github.com/limitgate/limitgate/internal/phase"
+)
+
+func TestSpecialFiles(t *testing.T) {
+	dir := tree(t)
+	h := compile(t, dir, "/", "")
+	if err := syscall.Mkfifo(filepath.Join(dir, "www/pipe"), 0o600); err != nil {
+		t.Skip(err)
+	}
+	r, _, log, next := ask(t, h, "GET /pipe")
+	if next != phase.Fail || r.Response.Status != 404 || !strings.HasSuffix(log.Messages(), "/www/pipe\" is not a regular file\n") {
+		t.Errorf("got %v %d %s", next, r.Response.Status, log.Messages())
+	}
+}

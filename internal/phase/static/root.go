@@ -3,6 +3,7 @@ package static
 import (
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/limitgate/limitgate/internal/conf"
@@ -25,10 +26,13 @@ func Root(env *phase.Env, s *conf.Scope) request.RootDir {
 	if text == nil {
 		return request.RootDir{}
 	}
-	prefix := []byte(strings.TrimSuffix(env.Prefix, "/") + "/")
+	prefix := []byte(env.Prefix)
+	if len(prefix) > 0 && prefix[len(prefix)-1] != '/' {
+		prefix = append(prefix, '/')
+	}
 	if fixed, ok := text.Constant(); ok {
 		if !filepath.IsAbs(string(fixed)) && len(fixed) > 0 {
-			fixed = append(prefix, fixed...)
+			fixed = slices.Concat(prefix, fixed)
 		}
 		return request.RootDir{Alias: alias, Append: func(_ *request.Request, dst []byte) []byte { return append(dst, fixed...) }}
 	}

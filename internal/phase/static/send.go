@@ -101,7 +101,7 @@ func (h *Handler) body(r *request.Request, f *os.File, part span) phase.Next {
 			if err == io.EOF { // it was cut short while it was sent
 				r.Logf(errorlog.Alert, "sendfile() reported that \"%s\" was truncated at %d", f.Name(), part.from)
 			} else {
-				r.Logf(errorlog.Crit, "read() \"%s\" failed (%s)", f.Name(), errno(err))
+				r.Logf(errorlog.Crit, "read() \"%s\" failed (%s)", f.Name(), errorlog.Errno(err))
 			}
 			return sent(r, io.ErrUnexpectedEOF)
 		}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -116,12 +114,12 @@ func (h *Handler) folder(r *request.Request, path, method string) phase.Next {
 		case err == nil:
 			return inside(r, append(append([]byte{}, r.URI...), name...))
 		case errors.Is(err, fs.ErrPermission):
-			r.Logf(errorlog.Error, "\"%s\" is forbidden (%s)", path+name, errno(err))
+			r.Logf(errorlog.Error, "\"%s\" is forbidden (%s)", path+name, errorlog.Errno(err))
 			return fail(r, 403)
 		case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
 			return notFound(r, path+name, err)
 		case !errors.Is(err, fs.ErrNotExist):
-			r.Logf(errorlog.Crit, "open() \"%s\" failed (%s)", path+name, errno(err))
+			r.Logf(errorlog.Crit, "open() \"%s\" failed (%s)", path+name, errorlog.Errno(err))
 			return fail(r, 500)
 		}
 		if !tested {
@@ -159,7 +157,7 @@ func fail(r *request.Request, status int) phase.Next {
 }
 
 func notFound(r *request.Request, path string, err error) phase.Next {
-	r.Logf(errorlog.Error, "\"%s\" is not found (%s)", path, errno(err))
+	r.Logf(errorlog.Error, "\"%s\" is not found (%s)", path, errorlog.Errno(err))
 	return fail(r, 404)
 }
 
@@ -172,16 +170,6 @@ func failed(r *request.Request, call, path string, err error) phase.Next {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ELOOP):
 		level, status = errorlog.Error, 403
 	}
-	r.Logf(level, "%s \"%s\" failed (%s)", call, path, errno(err))
+	r.Logf(level, "%s \"%s\" failed (%s)", call, path, errorlog.Errno(err))
 	return fail(r, status)
-}
-
-// errno returns "2: No such file or directory".
-func errno(err error) string {
-	var e syscall.Errno
-	if !errors.As(err, &e) {
-		return err.Error()
-	}
-	text := e.Error()
-	return strconv.Itoa(int(e)) + ": " + strings.ToUpper(text[:1]) + text[1:]
 }

@@ -119,18 +119,6 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestSpecialFiles(t *testing.T) {
-	dir := tree(t)
-	h := compile(t, dir, "/", "")
-	if err := mkfifo(filepath.Join(dir, "www/pipe")); err != nil {
-		t.Skip(err)
-	}
-	r, _, log, next := ask(t, h, "GET /pipe")
-	if next != phase.Fail || r.Response.Status != 404 || !strings.HasSuffix(log.Messages(), "/www/pipe\" is not a regular file\n") {
-		t.Errorf("got %v %d %s", next, r.Response.Status, log.Messages())
-	}
-}
-
 func TestTypes(t *testing.T) {
 	h := compile(t, tree(t), "/", "")
 	for path, want := range map[string]string{"/a.txt": "text/plain", "/up.HTML": "text/html", "/noext": "application/x-d", "/b.WEIRD": "application/x-d"} {
@@ -252,7 +240,7 @@ func TestRoot(t *testing.T) {
 			text, pattern = strings.Replace(text, "location / ", "location /a/b ", 1), "/a/b"
 		}
 		http, env := phasetest.Config(t, text)
-		env.Prefix = "/pre/"
+		env.Prefix = "/pre"
 		var scope *conf.Scope = phasetest.Location(t, http, pattern)
 		root := Root(env, scope)
 		phasetest.Good(t, env)

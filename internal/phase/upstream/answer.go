@@ -42,6 +42,9 @@ func (x *exchange) answer() phase.Next {
 		next, _ := x.failed(badAnswer("upstream sent 101 response to a request without \"Upgrade\" header" + reading))
 		return next
 	}
+	if next, is := x.accelerated(); is {
+		return next
+	}
 	x.translate()
 	if x.resp.Status == 101 {
 		return x.tunnel()

@@ -34,12 +34,12 @@ var answers = []struct {
 	{name: "204", answer: "HTTP/1.1 204 No Content\r\n\r\n", head: "204 No Content\n", next: phase.Done},
 	{name: "100 and 103 first", answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nz",
 		head: "200 OK\nlength: 1\n", body: "z", next: phase.Done},
-	{name: "hidden fields", answer: "HTTP/1.1 200 OK\r\nDate: d\r\nServer: s\r\nX-Pad: p\r\nX-Accel-Expires: 1\r\nX-Accel-Redirect: /x\r\nX-Accel-Buffering: no\r\n" +
+	{name: "hidden fields", answer: "HTTP/1.1 200 OK\r\nDate: d\r\nServer: s\r\nX-Pad: p\r\nX-Accel-Expires: 1\r\nX-Accel-Buffering: no\r\n" +
 		"X-Accel-Charset: x\r\nX-Accel-Foo: f\r\nKeep-Alive: k\r\nConnection: x\r\nTrailer: t\r\nProxy-Connection: z\r\nUpgrade: u\r\n" +
 		"Last-Modified: Mon, 30 Nov 2026 00:00:00 GMT\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nContent-Encoding: identity\r\nContent-Length: 0\r\n\r\n",
 		head: "200 OK\nlength: 0\nX-Accel-Foo: f\nProxy-Connection: z\nUpgrade: u\nLast-Modified: Mon, 30 Nov 2026 00:00:00 GMT\nSet-Cookie: a\nSet-Cookie: b\nContent-Encoding: identity\n", next: phase.Done},
 	{name: "Location of the upstream", answer: "HTTP/1.1 302 Moved\r\nX-A: 1\r\nLocation: http://BACKEND/there\r\nContent-Length: 0\r\n\r\n",
-		head: "302 Moved\nlength: 0\nlocation: /there\nX-A: 1\n", next: phase.Done},
+		head: "302 Moved\nlength: 0\nlocation: http://h/there\nX-A: 1\n", next: phase.Done},
 	{name: "Location elsewhere", answer: "HTTP/1.1 302 Moved\r\nLocation: http://other/there\r\nContent-Length: 0\r\n\r\n",
 		head: "302 Moved\nlength: 0\nLocation: http://other/there\n", next: phase.Done},
 	{name: "Location without host", answer: "HTTP/1.1 302 Moved\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n",
@@ -150,6 +150,29 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
+func TestAccelRedirect(t *testing.T) {
+	for _, c := range []struct {
+		to   string
+		next phase.Next
+		uri  string
+		log  string
+	}{
+		{"/in?a=b", phase.Redirect, "/in", ""},
+		{"/in/../../etc", phase.Fail, "/", "error: unsafe URI \"/in/../../etc\" was detected while reading response header from upstream\n"},
+		{"elsewhere", phase.Fail, "/", "error: unsafe URI \"elsewhere\" was detected while reading response header from upstream\n"},
+	} {
+		b := listen(t, once("HTTP/1.1 200 OK\r\nX-Accel-Redirect: "+c.to+"\r\nSet-Cookie: c\r\nX-A: a\r\nContent-Type: t\r\nContent-Length: 2\r\n\r\nno"))
+		g := open(t, simple("http://"+b.addr), "/")
+		r, client, next := g.get(t, "/")
+		if next != c.next || string(r.URI) != c.uri || client.Head() != "" || g.log.Messages() != c.log {
+			t.Errorf("%s: got %v %q, head %q, log %q", c.to, next, r.URI, client.Head(), g.log.Messages())
+		}
+		if next == phase.Redirect && (string(r.Args) != "a=b" || len(r.Response.Headers) != 1 || string(r.Response.ContentType) != "t") {
+			t.Errorf("%s: got args %q and %+v", c.to, r.Args, r.Response)
+		}
+	}
+}
+
 func TestAccelLimitRate(t *testing.T) {
 	b := listen(t, once("HTTP/1.1 200 OK\r\nX-Accel-Limit-Rate: 1000\r\nContent-Length: 0\r\n\r\n"))
 	g := open(t, simple("http://"+b.addr), "/")
@@ -159,6 +182,25 @@ func TestAccelLimitRate(t *testing.T) {
 	}
 	if len(r.Upstream) != 2 || string(r.Upstream[0].Value) != "1000" {
 		t.Errorf("upstream fields: got %q, want both", r.Upstream)
+	}
+}
+
+// proxy_redirect default maps what proxy_pass put in place of the location's prefix back to it.
+func TestRedirectToTheLocation(t *testing.T) {
+	var b *backend
+	b = listen(t, func(c net.Conn, _ int) {
+		_, _ = readRequest(c)
+		_, _ = io.WriteString(c, "HTTP/1.1 301 Moved\r\nLocation: http://"+b.addr+"/two/x?y\r\nContent-Length: 0\r\n\r\n")
+	})
+	for pattern, want := range map[string]string{"/one/": "http://h/one/x?y", "/other": "http://h/two/x?y", "/third": ""} {
+		g := open(t, "server { location /one/ { proxy_pass http://"+b.addr+"/two/; } location /other { proxy_pass http://"+b.addr+
+			"; } location /third { proxy_pass http://"+b.addr+"/elsewhere/; } }", pattern)
+		c := &phasetest.Client{}
+		r := phasetest.Request(t, "GET "+pattern+" HTTP/1.1\r\nHost: h\r\n\r\n", c, g.log)
+		g.serve[pattern].Serve(r)
+		if got := string(r.Response.Location); got != want {
+			t.Errorf("%s: got %q, want %q", pattern, got, want)
+		}
 	}
 }
 

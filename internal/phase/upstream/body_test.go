@@ -132,9 +132,9 @@ func TestBodyBreaks(t *testing.T) {
 		status  int
 		log     string
 	}{
-		{"while it is streamed", "1.1", broken, phase.Fail, 400, "error: client sent invalid chunked body\n"},
+		{"while it is streamed", "1.1", broken, phase.Fail, 400, "error: client sent invalid chunked body while sending request to upstream\n"},
 		{"while it is collected", "1.0", broken, phase.Fail, 400, "error: client sent invalid chunked body\n"},
-		{"the client leaves while it is streamed", "1.1", io.ErrUnexpectedEOF, phase.Done, 499, "info: client prematurely closed connection\n"},
+		{"the client leaves while it is streamed", "1.1", io.ErrUnexpectedEOF, phase.Done, 499, "info: client prematurely closed connection while sending request to upstream\n"},
 		{"the client leaves while it is collected", "1.0", io.ErrUnexpectedEOF, phase.Done, 400, "info: client prematurely closed connection\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

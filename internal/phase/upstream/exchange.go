@@ -90,6 +90,12 @@ func (x *exchange) release() {
 		x.set.bodies.Put(x.long)
 		x.long = nil
 	}
+	if cap(x.body) > bodyBuffer {
+		x.body = nil // a body that was collected
+	}
+	if cap(x.out) > 2*bodyBuffer {
+		x.out = nil
+	}
 	x.h, x.r, x.place, x.uri, x.in = nil, nil, place{}, nil, nil
 	x.set.exchanges.Put(x)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
@@ -46,12 +44,6 @@ const (
 	clientLeft  = "epoll_wait() reported that client prematurely closed connection, so upstream connection is closed too"
 )
 
-// errno returns "111: Connection refused": Go's texts begin with a small letter, the C library's with a capital.
-func errno(e syscall.Errno) string {
-	text := e.Error()
-	return strconv.Itoa(int(e)) + ": " + strings.ToUpper(text[:1]) + text[1:]
-}
-
 // connectFault says why there is no connection (ngx_event_connect_peer, ngx_http_upstream_test_connect).
 func (x *exchange) connectFault(ctx context.Context, err error) *fault {
 	f := &fault{level: errorlog.Error, doing: connecting}
@@ -62,15 +54,15 @@ func (x *exchange) connectFault(ctx context.Context, err error) *fault {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) || isTimeout(err):
 		f.kind, f.log = faultTimeout, timedOut
 	case errors.As(err, &e):
-		f.log = "connect() failed (" + errno(e) + ")"
+		f.log = "connect() failed (" + errorlog.Errno(err) + ")"
 		if x.peer.unix != "" || atOnce(e) {
-			f.log = fmt.Sprintf("connect() to %s failed (%s)", x.peer.name, errno(e))
+			f.log = fmt.Sprintf("connect() to %s failed (%s)", x.peer.name, errorlog.Errno(e))
 			if !quiet(e) {
 				f.level = errorlog.Crit
 			}
 		}
 	default:
-		f.log = fmt.Sprintf("connect() to %s failed (%s)", x.peer.name, err.Error())
+		f.log = fmt.Sprintf("connect() to %s failed (%s)", x.peer.name, errorlog.Errno(err))
 	}
 	return f
 }
@@ -120,7 +112,6 @@ func (x *exchange) readFault(err error) *fault {
 // ioFault says why a read or a write failed.
 func (x *exchange) ioFault(err error, call string) *fault {
 	f := &fault{level: errorlog.Error}
-	var e syscall.Errno
 	switch {
 	case x.gone.Load():
 		f.kind = faultLeft
@@ -130,10 +121,8 @@ func (x *exchange) ioFault(err error, call string) *fault {
 		f.kind, f.log = faultTimeout, timedOut
 	case errors.Is(err, io.EOF):
 		f.log = closedEarly
-	case errors.As(err, &e):
-		f.log = call + " failed (" + errno(e) + ")"
 	default:
-		f.log = call + " failed (" + err.Error() + ")"
+		f.log = call + " failed (" + errorlog.Errno(err) + ")"
 	}
 	return f
 }

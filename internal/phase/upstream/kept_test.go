@@ -14,6 +14,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
+	"github.com/limitgate/limitgate/internal/racing"
 )
 
 // kept is a server that keeps connections to one backend.
@@ -204,7 +205,7 @@ func TestManyAtOnce(t *testing.T) {
 
 // A proxied request on a kept connection allocates nothing.
 func TestKeptRequestAllocatesNothing(t *testing.T) {
-	if raced {
+	if racing.Detector {
 		t.Skip("the race detector allocates")
 	}
 	answer := []byte(ok)

@@ -18,6 +18,9 @@ import (
 // nginxPath is the judge; without it the comparison is skipped.
 const nginxPath = "/usr/sbin/nginx"
 
+// patience is how long a request may take on a machine that has other work.
+const patience = 10 * time.Second
+
 // judged are configurations whose requests to the backend must be nginx's, byte for byte. BACKEND is its address.
 var judged = []struct {
 	name, http, location, directives string
@@ -102,7 +105,7 @@ func TestRequestsAreNginxs(t *testing.T) {
 		seen <- b
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 	})
-	addresses := startNginx(t, dump.addr)
+	addresses, errorLog := startNginx(t, dump.addr)
 	for i, j := range judged {
 		t.Run(j.name, func(t *testing.T) {
 			text := j.http + " server { location " + j.location + " { " + j.directives + " } }"
@@ -118,7 +121,7 @@ func TestRequestsAreNginxs(t *testing.T) {
 			h := groups.Compile(env, phasetest.Location(t, http, pattern))
 			phasetest.Good(t, env)
 			for _, raw := range j.requests {
-				want := askNginx(t, addresses[i], raw, seen)
+				want := askNginx(t, addresses[i], raw, seen, errorLog)
 				head, body, _ := strings.Cut(raw, "\r\n\r\n")
 				c := &phasetest.Client{}
 				if body != "" {
@@ -140,7 +143,7 @@ func TestRequestsAreNginxs(t *testing.T) {
 					if got != want {
 						t.Errorf("request %q:\ngot  %q\nwant %q", raw, got, want)
 					}
-				case <-time.After(2 * time.Second):
+				case <-time.After(patience):
 					t.Errorf("request %q: nothing reached the backend; log %s", raw, log.Text())
 				}
 			}
@@ -149,7 +152,7 @@ func TestRequestsAreNginxs(t *testing.T) {
 }
 
 // askNginx sends raw bytes to nginx and returns what its backend saw.
-func askNginx(t *testing.T, addr, raw string, seen chan string) string {
+func askNginx(t *testing.T, addr, raw string, seen chan string, errorLog string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -164,18 +167,18 @@ func askNginx(t *testing.T, addr, raw string, seen chan string) string {
 		_ = c.SetReadDeadline(time.Now().Add(time.Second))
 		_, _ = c.Read(make([]byte, 4096))
 		return s
-	case <-time.After(2 * time.Second):
-		t.Fatalf("nginx passed nothing on of %q", raw)
+	case <-time.After(patience):
+		log, _ := os.ReadFile(errorLog)
+		t.Fatalf("nginx passed nothing on of %q; its log: %s", raw, log)
 		return ""
 	}
 }
 
-// startNginx runs one server for each judged configuration and returns their addresses.
-func startNginx(t *testing.T, backend string) []string {
+// startNginx runs one server for each judged configuration and returns their addresses and its error log.
+func startNginx(t *testing.T, backend string) (addresses []string, errorLog string) {
 	t.Helper()
 	dir := t.TempDir()
 	var blocks, servers strings.Builder
-	var addresses []string
 	for i, j := range judged {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -208,11 +211,11 @@ func startNginx(t *testing.T, backend string) []string {
 	for range 100 {
 		if c, err := net.Dial("tcp", addresses[len(addresses)-1]); err == nil {
 			c.Close()
-			return addresses
+			return addresses, dir + "/error.log"
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	log, _ := os.ReadFile(dir + "/error.log")
 	t.Fatalf("nginx did not start: %s", log)
-	return nil
+	return nil, ""
 }

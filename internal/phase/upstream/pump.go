@@ -172,17 +172,22 @@ func (x *exchange) bodyFault(err error) phase.Next {
 	r.Response.Linger = true
 	var b *request.BodyError
 	if errors.As(err, &b) {
-		if b.Log != "" {
+		switch {
+		case b.Log == "":
+		case x.sent:
+			x.logf(b.Level, "%s%s", b.Log, sending)
+		default:
 			r.Logf(b.Level, "%s", b.Log)
 		}
 		r.Fail(b.Status)
 		return phase.Fail
 	}
-	r.Logf(errorlog.Info, "client prematurely closed connection")
 	if x.sent {
+		x.logf(errorlog.Info, "client prematurely closed connection%s", sending)
 		r.Leave(499)
-	} else {
-		r.Leave(400)
+		return phase.Done
 	}
+	r.Logf(errorlog.Info, "client prematurely closed connection")
+	r.Leave(400)
 	return phase.Done
 }

@@ -29,11 +29,10 @@ type target struct {
 
 // place is a target in one request.
 type place struct {
-	group      *group
-	host, port []byte
-	uri        []byte
-	skip       int
-	whole      bool // uri is the request's target as it is, nothing is put behind it
+	group *group
+	uri   []byte
+	skip  int
+	whole bool // uri is the request's target as it is, nothing is put behind it
 }
 
 const (

@@ -1,0 +1,27 @@
+package request
+
+import "strconv"
+
+// completeLocation makes a Location that is only a path a whole URL, with the name and port the client asked for
+// (ngx_http_header_filter with absolute_redirect on). A Location among r.Response.Headers stays as it is.
+func (r *Request) completeLocation() {
+	path := r.Response.Location
+	if len(path) == 0 || path[0] != '/' {
+		return
+	}
+	b := append(r.Scratch(), "http://"...)
+	switch local := r.Conn.LocalAddr; {
+	case len(r.Host) > 0:
+		b = append(b, r.Host...)
+	case local.IsValid() && local.Addr().Is6():
+		b = append(AppendAddr(append(b, '['), local.Addr()), ']')
+	case local.IsValid():
+		b = AppendAddr(b, local.Addr())
+	default:
+		b = append(append(b, "unix:"...), r.Conn.UnixPath...)
+	}
+	if port := r.Conn.LocalAddr.Port(); port != 0 && port != 80 {
+		b = strconv.AppendUint(append(b, ':'), uint64(port), 10)
+	}
+	r.Response.Location, r.Response.Absolute = r.Claim(append(b, path...)), true
+}

@@ -1,5 +1,0 @@
-//go:build race
-
-package memzone
-
-const raceOn = true
