@@ -87,7 +87,9 @@ func ExampleLimiter_Wait() {
 func ExampleLimiter_WaitAt() {
 	l, _ := limitgate.NewLimiter(memzone.New(memzone.Config{}), limitgate.Token{Rate: limitgate.PerMinute(1), Capacity: 1, Queue: 5})
 	now := noon()
-	sleep := func(_ context.Context, at limitgate.Time, d time.Duration) (limitgate.Time, error) { return at.Add(d), nil }
+	sleep := func(_ context.Context, at limitgate.Time, d time.Duration) (limitgate.Time, error) {
+		return at.Add(d), nil
+	}
 	for range 3 {
 		d, _ := l.WaitAt(context.Background(), now, "key", 1, sleep)
 		fmt.Print(d.Outcome, " ", d.Delay, "; ")
