@@ -2,16 +2,13 @@
 # make test         everything that must hold, with what it needs installed first (root on Debian)
 # make bench        the measured comparisons; slow, and only worth reading on a quiet machine
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -X main.version=$(VERSION)
-
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
 NEEDS := nginx wrk gcc
 
-.PHONY: build quickstart test needs lint check sides conformance bench bench-gateway bench-limiters suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters suite fuzz docs
 
 build:
-	go build -ldflags '$(LDFLAGS)' -o bin/limitgate ./cmd/limitgate
+	go build -o bin/limitgate ./cmd/limitgate
 
 quickstart: build
 	@mkdir -p bin/quickstart/logs
@@ -50,6 +47,10 @@ check:
 	go test -race -shuffle=on $(INPROCESS)
 	go test -run 'Alloc|Garbage|Cost' $(INPROCESS)
 	go test -tags inject ./memzone
+
+# The zone with injected yields between any two steps on shared memory: minutes.
+stress:
+	go test -race -tags inject ./memzone
 
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:

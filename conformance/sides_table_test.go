@@ -26,7 +26,7 @@ var sides = []side{
 	},
 	{
 		name: "delays are logged one level below",
-		http: limitsLog + `limit_req_zone $binary_remote_addr zone=slow:1m rate=10r/s; limit_req_log_level notice;
+		http: limitsLog + `limit_req_zone $binary_remote_addr zone=slow:1m rate=1r/s; limit_req_log_level notice;
 		server { listen 127.0.0.1:@8080@; location / { limit_req zone=slow burst=9; proxy_pass http://127.0.0.1:@8081@; } }` + okServer,
 		raw: repeat(3, httpGet("/a")),
 	},
@@ -101,6 +101,22 @@ var sides = []side{
 		files:   map[string]string{"html/f/a.txt": "a file\n", "html/f/index.html": "<p>index</p>\n", "html/nf.html": "not here\n"},
 		raw:     []string{httpGet("/t"), httpGet("/r"), httpGet("/e"), httpGet("/c"), httpGet("/missing"), httpGet("/deny"), httpGet("/f/a.txt"), httpGet("/f/"), httpGet("/f"), httpGet("/gone"), httpGet("/nf.html"), "GET / HTTP/1.1\r\n\r\n", "BAD\r\n\r\n"},
 		headers: []string{"Content-Type", "Content-Length", "Location", "Connection"},
+	},
+	{
+		name: "what a client is told of its connection",
+		http: `access_log off; keepalive_timeout 200ms 7; server { listen 127.0.0.1:@8080@; location / { return 200 a; } location /in { keepalive_timeout 300ms; return 200 b; }
+			location /off { keepalive_timeout 200ms 0; return 200 c; } }`,
+		raw: []string{"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET /in HTTP/1.1\r\nHost: h\r\n\r\n", "GET /off HTTP/1.1\r\nHost: h\r\n\r\n",
+			"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", httpGet("/")},
+		headers: []string{"Connection", "Keep-Alive"},
+	},
+	{
+		name: "the rate of an answer in the log",
+		http: `log_format rate '$request_uri $limit_rate'; access_log logs/access.log rate;
+		server { listen 127.0.0.1:@8080@; location / { return 200 a; } location /fixed { limit_rate 64k; return 200 "b$limit_rate"; } location /var { limit_rate $arg_r; return 200 c; }
+			location /set { limit_rate 1k; set $limit_rate 32k; return 200 "d$limit_rate"; } location /up { limit_rate 1k; proxy_pass http://127.0.0.1:@8081@; } }
+		server { listen 127.0.0.1:@8081@; access_log off; location / { add_header X-Accel-Limit-Rate 131072; return 200 up; } }`,
+		raw: []string{httpGet("/"), httpGet("/fixed"), httpGet("/var?r=16k"), httpGet("/var?r=x"), httpGet("/var"), httpGet("/set"), httpGet("/up")},
 	},
 	{
 		name: "upstream errors",

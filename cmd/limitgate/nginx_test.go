@@ -47,6 +47,8 @@ func TestWordsAreNginxs(t *testing.T) {
 		{"access log folder", http("access_log nodir/a.log;"), []string{"-t"}},
 		{"daemon", "daemon maybe;\nevents {}\n", []string{"-t"}},
 		{"connections", "events { worker_connections x; }\n", []string{"-t"}},
+		{"no connections", "events { worker_connections 0; }\n", []string{"-t"}},
+		{"fewer connections than listeners", "events { worker_connections 2; }\nhttp { server { listen 127.0.0.1:1; listen 127.0.0.1:2; } }\n", []string{"-t"}},
 		{"zone missing", http("server { location / { limit_req zone=nope; } }"), []string{"-t"}},
 		{"zone too small", http("limit_req_zone $uri zone=one:1k rate=1r/s;"), []string{"-t"}},
 		{"zone without rate", http("limit_req_zone $uri zone=one:1m rate=1x/s;"), []string{"-t"}},

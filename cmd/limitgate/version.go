@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// version is limitgate's own. It is a variable only for the linker, which puts in what the Makefile says.
-var version = "0.1.0"
+// version is limitgate's own.
+const version = "0.1.0"
 
 // nginxVersion is the nginx whose configuration limitgate reads; scripts compare it.
 const nginxVersion = "1.30.0"
@@ -21,10 +22,31 @@ func newVersion() *cobra.Command {
 		Short: "print limitgate's version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "limitgate %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "limitgate %s%s %s/%s %s\n", version, revision(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 			return err
 		},
 	}
+}
+
+// revision is the commit the binary was built from, as the go command noted it, "" where it did not.
+func revision() string {
+	info, _ := debug.ReadBuildInfo()
+	if info == nil {
+		return ""
+	}
+	var commit, dirty string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = " modified"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return " (" + commit[:min(12, len(commit))] + dirty + ")"
 }
 
 // with are nginx's modules that must be asked for and are here, without those that come by themselves there and are missing

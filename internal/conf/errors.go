@@ -46,7 +46,27 @@ func (f entry) moment(httpEnd int) int {
 type Errors struct {
 	faults  []entry
 	notices []*Error
-	httpEnd int // the order of the end of the http block
+	said    map[saying]bool // of both
+	httpEnd int             // the order of the end of the http block
+}
+
+// saying is a message at its place.
+type saying struct {
+	at    Pos
+	msg   string
+	fault bool
+}
+
+// first reports whether something is said for the first time.
+func (e *Errors) first(s saying) bool {
+	if e.said[s] {
+		return false
+	}
+	if e.said == nil {
+		e.said = map[saying]bool{}
+	}
+	e.said[s] = true
+	return true
 }
 
 // Add reports a fault at a directive or an argument. The same message at the same place counts once: a directive is
@@ -58,12 +78,9 @@ func (e *Errors) Add(at Pos, msg, help string) {
 // Late reports a fault of a later stage, such as a zone that nobody declared. The zero Pos is for faults of the
 // configuration as a whole.
 func (e *Errors) Late(s Stage, at Pos, msg, help string) {
-	for _, f := range e.faults {
-		if f.err.Pos == at && f.err.Msg == msg {
-			return
-		}
+	if e.first(saying{at, msg, true}) {
+		e.faults = append(e.faults, entry{s, &Error{Pos: at, Msg: msg, Help: help}})
 	}
-	e.faults = append(e.faults, entry{s, &Error{Pos: at, Msg: msg, Help: help}})
 }
 
 // Note reports something to know that is no fault.
@@ -77,12 +94,9 @@ func (e *Errors) Mention(at Pos, msg, help string) {
 }
 
 func (e *Errors) note(new *Error) {
-	for _, n := range e.notices {
-		if n.Pos == new.Pos && n.Msg == new.Msg {
-			return
-		}
+	if e.first(saying{new.Pos, new.Msg, false}) {
+		e.notices = append(e.notices, new)
 	}
-	e.notices = append(e.notices, new)
 }
 
 // List returns the faults in the order in which nginx would meet them. An empty list means the configuration is good.

@@ -11,9 +11,6 @@ type Listen struct {
 	Endpoint
 	DefaultServer bool
 	Bind          bool // a socket option was given, so that the address needs a socket of its own
-	TLS           bool
-	HTTP2         bool
-	QUIC          bool
 	ProxyProtocol bool
 	Backlog       int64 // 0 means the system's default
 	RcvBuf        int64 // 0 means the system's default
@@ -22,7 +19,6 @@ type Listen struct {
 	Deferred      bool
 	ReusePort     bool
 	V6Only        bool // on unless ipv6only=off
-	AcceptFilter  string
 	KeepAlive     KeepAlive
 	At            Pos
 }
@@ -60,12 +56,13 @@ func (l *Listen) parameter(text string) (fault string) {
 	switch text {
 	case "default_server", "default":
 		l.DefaultServer = true
+	// The words of an nginx that was built without. Passing over them would speak plain HTTP/1 where something else is meant.
 	case "ssl":
-		l.TLS = true
+		return `the "ssl" parameter requires ngx_http_ssl_module`
 	case "http2":
-		l.HTTP2 = true
+		return `the "http2" parameter requires ngx_http_v2_module`
 	case "quic":
-		l.QUIC = true
+		return `the "quic" parameter requires ngx_http_v3_module`
 	case "proxy_protocol":
 		l.ProxyProtocol = true
 	default:
@@ -96,10 +93,7 @@ func (l *Listen) option(text string) (fault string) {
 		l.RcvBuf, ok = ParseSize(value)
 	case name == "sndbuf":
 		l.SndBuf, ok = ParseSize(value)
-	case name == "setfib":
-		_, ok = ParseInt(value)
-	case name == "accept_filter":
-		l.AcceptFilter = value
+	case name == "accept_filter": // of other systems: nginx says so and goes on
 	case name == "ipv6only":
 		return l.v6only(text, value)
 	case name == "so_keepalive":

@@ -33,12 +33,12 @@ func TestReaders(t *testing.T) {
 		got  any
 		want any
 	}{
-		{"listen", read(ReadListen(words("listen", "127.0.0.1:81", "default_server", "ssl", "http2", "backlog=5", "rcvbuf=1k", "so_keepalive=1m::3", "ipv6only=off", "reuseport"), &errs)),
+		{"listen", read(ReadListen(words("listen", "127.0.0.1:81", "default_server", "backlog=5", "rcvbuf=1k", "so_keepalive=1m::3", "ipv6only=off", "reuseport"), &errs)),
 			Listen{Endpoint: Endpoint{Text: "127.0.0.1:81", Host: "127.0.0.1", Addr: netip.MustParseAddr("127.0.0.1"), Port: 81, LastPort: 81},
-				DefaultServer: true, Bind: true, TLS: true, HTTP2: true, Backlog: 5, RcvBuf: 1024, ReusePort: true,
+				DefaultServer: true, Bind: true, Backlog: 5, RcvBuf: 1024, ReusePort: true,
 				KeepAlive: KeepAlive{Set: true, On: true, Idle: time.Minute, Count: 3}}},
-		{"listen plain", read(ReadListen(words("listen", "81", "quic", "proxy_protocol"), &errs)),
-			Listen{Endpoint: Endpoint{Text: "81", Host: "*", Addr: netip.IPv4Unspecified(), Port: 81, LastPort: 81}, V6Only: true, QUIC: true, ProxyProtocol: true}},
+		{"listen plain", read(ReadListen(words("listen", "81", "proxy_protocol"), &errs)),
+			Listen{Endpoint: Endpoint{Text: "81", Host: "*", Addr: netip.IPv4Unspecified(), Port: 81, LastPort: 81}, V6Only: true, ProxyProtocol: true}},
 		{"limit_conn", read(ReadLimitConn(words("limit_conn", "a", "70000"), &errs)), LimitConn{Zone: "a", Limit: 70000}},
 		{"limit_conn_zone", read(ReadLimitConnZone(words("limit_conn_zone", "$a", "zone=x:1m"), &errs)), LimitConnZone{Key: Word{Text: "$a"}, Zone: ZoneSize{"x", 1 << 20}}},
 		{"error_log", read(ReadErrorLog(words("error_log", "x", "debug_http"), &errs)), ErrorLog{Dest: "x", Level: "debug"}},

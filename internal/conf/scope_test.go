@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -198,6 +199,19 @@ func TestErrorsAreSortedAndCountedOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"note a", "note b"}, messages(e.Notices())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A file that is one fault after the other is read in a time that grows with it, no faster.
+func TestManyFaults(t *testing.T) {
+	const n = 100_000
+	began := time.Now()
+	_, errs := Load(Options{Path: "/x.conf", Disk: files{"/x.conf": "events {}" + strings.Repeat("}", n)}})
+	if got := len(errs.List()); got != n {
+		t.Errorf("got %d faults, want %d", got, n)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("%d faults took %v", n, took)
 	}
 }
 

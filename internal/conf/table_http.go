@@ -6,7 +6,7 @@ func serverSpecs() []Spec {
 		{Name: "server", Contexts: HTTP, Opens: Server, Merge: Own, Repeat: true,
 			Doc: "A virtual server: what answers on the addresses of its listen directives for the names of its server_name directives."},
 		{Name: "listen", Contexts: Server, Min: 1, Max: Any, Merge: Own, Repeat: true, Default: "*:80",
-			Usage: "ADDRESS[:PORT] | PORT | unix:PATH [default_server] [ssl] [http2 | quic] [proxy_protocol] [backlog=N] [rcvbuf=SIZE] [sndbuf=SIZE] " +
+			Usage: "ADDRESS[:PORT] | PORT | unix:PATH [default_server] [proxy_protocol] [backlog=N] [rcvbuf=SIZE] [sndbuf=SIZE] " +
 				"[fastopen=N] [deferred] [bind] [reuseport] [ipv6only=on|off] [so_keepalive=on|off|IDLE:INTERVAL:COUNT]",
 			check: (*checker).checkListen,
 			Doc: "An address the server answers on: a port, an IPv4 address, an IPv6 address in brackets, a range of ports (8000-8010) or a unix " +
@@ -58,9 +58,11 @@ func requestSpecs() []Spec {
 		{Name: "merge_slashes", Contexts: httpToServer, Min: 1, Max: 1, Usage: "on | off", Default: "on", check: checkFlag,
 			Doc: "Whether several slashes in a row count as one when a path is compared with locations."},
 		{Name: "keepalive_timeout", Contexts: httpToLocation, Min: 1, Max: 2, Usage: "TIME [HEADER_TIME]", Default: "75s", check: checkKeepalive,
-			Doc: "How long a connection stays open without a request; 0 closes it after each answer. HEADER_TIME, in seconds, is sent as Keep-Alive: timeout=."},
+			Doc: "How long a connection stays open without a request; 0 closes it after each answer. HEADER_TIME, in seconds, is sent as Keep-Alive: timeout=; 0 sends none."},
 		{Name: "keepalive_requests", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "N", Default: "1000", check: checkNumber,
 			Doc: "How many requests a connection may carry before it is closed."},
+		{Name: "keepalive_time", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "1h", check: checkMillis,
+			Doc: "How old a connection may be and still carry another request; after it the next answer closes it."},
 		{Name: "keepalive", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "N", check: checkKeepaliveCount,
 			Doc: "How many idle connections to the servers of the upstream are kept for the next requests. More may be open at a time; those beyond N are " +
 				"closed after their answer."},

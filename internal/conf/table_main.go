@@ -23,7 +23,7 @@ func mainSpecs() []Spec {
 		{Name: "worker_processes", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "N | auto", Default: "1", check: workerProcesses,
 			Doc: "How many threads run the program at the same time; auto is one for each processor."},
 		{Name: "worker_connections", Contexts: Events, Min: 1, Max: 1, Merge: Own, Usage: "N", Default: "512", check: workerConnections,
-			Doc: "How many connections may be open at the same time, those to upstreams included. At the bound no new ones are accepted until one closes."},
+			Doc: "How many connections of clients may be open at the same time for each of worker_processes; those to upstreams are not counted. At the bound no new ones are accepted until one closes."},
 	}
 }
 

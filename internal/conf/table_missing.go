@@ -87,7 +87,7 @@ var missing = [...]struct{ lost, names string }{
 	{"requests would be read, answered or logged in another way",
 		"absolute_redirect chunked_transfer_encoding client_body_in_file_only client_body_in_single_buffer " +
 			"early_hints etag gzip_disable gzip_http_version gzip_proxied gzip_vary if_modified_since " +
-			"keepalive_disable keepalive_min_timeout keepalive_time log_not_found log_subrequest max_headers " +
+			"keepalive_disable keepalive_min_timeout log_not_found log_subrequest max_headers " +
 			"max_ranges msie_padding msie_refresh open_file_cache_events port_in_redirect post_action " +
 			"recursive_error_pages resolver resolver_timeout server_name_in_redirect " +
 			"subrequest_output_buffer_size"},

@@ -11,7 +11,7 @@ func proxySpecs() []Spec {
 				"off) within fail_timeout (10s) it is left out for fail_timeout. backup is used only if all others fail, down not at all. max_conns " +
 				"bounds the connections to it; 0 means no bound."},
 		{Name: "proxy_pass", Contexts: Location | IfLocation | LimitExcept, Min: 1, Max: 1, Merge: Handler, Usage: "URL", check: (*checker).checkProxyPass,
-			Doc: "Passes requests on to a server: http://HOST[:PORT], https://…, http://unix:PATH, or the name of an upstream block. If URL has a path, it stands " +
+			Doc: "Passes requests on to a server: http://HOST[:PORT], http://unix:PATH, or http:// and the name of an upstream block; https:// is not here yet. If URL has a path, it stands " +
 				"in place of the location's prefix; otherwise the request's path goes on as it came. URL may hold variables."},
 		{Name: "proxy_set_header", Contexts: httpToLocation, Min: 2, Max: 2, Merge: List, Repeat: true, Usage: "NAME VALUE",
 			Default: "Host $proxy_host, Connection close",
@@ -65,8 +65,8 @@ func logSpecs() []Spec {
 		{Name: "access_log", Contexts: httpToIf | LimitExcept, Min: 1, Max: Any, Merge: List, Repeat: true,
 			Usage: "off | FILE | syslog:… [FORMAT [buffer=SIZE] [gzip[=LEVEL]] [flush=TIME] [if=VALUE]]", Default: "logs/access.log combined",
 			check: (*checker).checkAccessLog,
-			Doc: "Writes a line for each request. FORMAT is the name of a log_format above it, combined if none is given. A buffered log is written when the " +
-				"buffer is full or flush has passed. With if= a line is written only if VALUE is neither empty nor 0. FILE may hold variables. " +
+			Doc: "Writes a line for each request. FORMAT is the name of a log_format above it, combined if none is given. Each line is written at " +
+				"once and plain: buffer=, flush= and gzip are read for nginx's sake. With if= a line is written only if VALUE is neither empty nor 0. " +
 				"Several logs may be given; those of a scope replace the inherited ones."},
 		{Name: "log_format", Contexts: HTTP, Min: 2, Max: Any, Merge: Own, Repeat: true, Usage: "NAME [escape=default|json|none] TEXT…", check: (*checker).checkLogFormat,
 			Doc: "Declares a line of an access log: texts with variables, joined without a gap. escape says how control bytes, quotes and backslashes of " +

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -128,9 +129,17 @@ func checkKeepaliveCount(c *checker, d *Directive) {
 	}
 }
 
-// upstreamClosed checks that the block has servers.
+// upstreamClosed checks that the block has servers, and not only such as stand in for others.
 func (c *checker) upstreamClosed(d *Directive) {
-	if len(d.Block.Own("server")) == 0 {
+	servers := d.Block.Own("server")
+	if len(servers) == 0 {
 		c.errs.Add(d.Close, "no servers are inside upstream", "add server ADDRESS;")
+		return
 	}
+	for _, s := range servers {
+		if !slices.ContainsFunc(s.Args[1:], func(a Word) bool { return a.Text == "backup" }) {
+			return
+		}
+	}
+	c.errs.Late(AtHTTPEnd, d.Pos, `no servers in upstream "`+d.Arg(0)+`"`, "a backup needs a server that it stands in for")
 }

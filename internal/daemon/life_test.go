@@ -267,6 +267,16 @@ server { listen $addr; location / { limit_req zone=one; proxy_pass http://` + "$
 	if log := g.read("error.log"); !strings.Contains(log, want) {
 		t.Errorf("error.log lacks %s:\n%s", want, log)
 	}
+	g.config("limit_arithmetic nginx; " + text("$remote_addr", "2r/m", "2m"))
+	var faults *ConfigError
+	if err := g.Reload(); !errors.As(err, &faults) {
+		t.Errorf("another arithmetic: got %v, want that it is refused", err)
+	} else if f := faults.List[0]; !strings.HasPrefix(f.Error(), `zone "one": `) || !strings.Contains(f.Help, "another name") {
+		t.Errorf("another arithmetic: got %v, help %q, want the zone and what would be right", f, f.Help)
+	}
+	if got := g.status("/"); got != 503 {
+		t.Errorf("after refused files: %d, want 503: the debt is kept", got)
+	}
 	g.config(plain)
 	if err := g.Reload(); err != nil {
 		t.Fatal(err)
@@ -318,6 +328,11 @@ func TestReloadMovesListeners(t *testing.T) {
 		t.Errorf("with both: %d, %d, want 200, 202", a, b)
 	}
 	c, r := kept(t, g.addr)
+	fresh, err := net.Dial("tcp", g.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = fresh.Close() }()
 	// The first listener goes: its number must not come to mean the other.
 	g.config(`server { listen ` + other + `; location / { return 202; } }`)
 	if err := g.Reload(); err != nil {
@@ -325,6 +340,10 @@ func TestReloadMovesListeners(t *testing.T) {
 	}
 	if got := exchange(t, c, r); got != 0 {
 		t.Errorf("an idle connection of a listener that is gone got %d, want its end", got)
+	}
+	// No server of the new configuration is meant for it.
+	if got := exchange(t, fresh, bufio.NewReader(fresh)); got != 0 {
+		t.Errorf("a connection to it that had sent nothing got %d, want its end", got)
 	}
 	if c, err := net.Dial("tcp", g.addr); err == nil {
 		_ = c.Close()

@@ -88,6 +88,7 @@ func (s *shared) load() *loaded {
 		Version: s.options.Version, Prefix: s.options.absolute(),
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
+	l.settings.checkConns(len(l.sockets), l.errs)
 	if l.errs.Failed() {
 		_ = l.close() // nothing ran
 	}

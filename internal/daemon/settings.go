@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/limitgate/limitgate/internal/conf"
@@ -45,6 +46,14 @@ func readSettings(o *Options, main *conf.Scope, errs *conf.Errors) settings {
 	s.conns *= s.workers
 	s.user = readUser(main, errs)
 	return s
+}
+
+// checkConns refuses a bound on connections that leaves none for clients, as nginx counts: each listener is one.
+func (s *settings) checkConns(listeners int, errs *conf.Errors) {
+	if n := s.conns / s.workers; n < listeners+1 {
+		errs.Late(conf.AtStart, conf.Pos{}, fmt.Sprintf("%d worker_connections are not enough for %d listening sockets", n, listeners),
+			fmt.Sprintf("write worker_connections %d; or more in events, or leave it out for %d", listeners+1, defaultConns))
+	}
 }
 
 // readUser reads who serves requests: nobody in particular as in nginx, where root starts the process and says nothing.

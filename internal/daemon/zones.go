@@ -55,6 +55,11 @@ func (u *zoneUse) Zone(name, key string, bytes int) (limitgate.Zone, error) {
 		}
 		z = nil // only generations on their way out know it
 	}
+	if u.held[name] == nil {
+		if err := reserve(bytes); err != nil {
+			return nil, err
+		}
+	}
 	if z == nil {
 		z = &zone{name: name, key: key, mem: memzone.New(memzone.Config{Bytes: bytes})}
 		zs.byName[name] = z

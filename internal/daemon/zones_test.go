@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/limitgate/limitgate"
@@ -106,5 +107,27 @@ func TestAFailedReloadLeavesNothingBehind(t *testing.T) {
 	}
 	if zs.byName["two"] != nil || zs.byName["one"] == nil {
 		t.Errorf("zones by name %v, want one alone", zs.byName)
+	}
+}
+
+func TestZoneThatIsMoreThanTheMachineHas(t *testing.T) {
+	zs := newZones(limitgate.Now)
+	first := zs.use()
+	defer first.close()
+	oneAMinute(t, first, "one", "$a", 64<<10, 0)
+	if err := first.commit(); err != nil {
+		t.Fatal(err)
+	}
+	second := zs.use()
+	defer second.close()
+	for _, name := range []string{"one", "two"} {
+		for _, bytes := range []int{1 << 50, math.MaxInt} {
+			if _, err := second.Zone(name, "$a", bytes); err == nil {
+				t.Errorf("zone %s of %d bytes: no error", name, bytes)
+			}
+		}
+	}
+	if len(second.held) != 0 || zs.byName["two"] != nil {
+		t.Errorf("held %v, zones %v: want none but the first", second.held, zs.byName)
 	}
 }

@@ -6,7 +6,8 @@ import "github.com/limitgate/limitgate/internal/request"
 
 // Program is a compiled configuration as an edge sees it.
 type Program interface {
-	// Head returns what must be known before a request's head is read.
+	// Head returns what must be known before a request's head is read. It is nil where the program does not listen on the
+	// connection's address any more: the edge closes the connection.
 	Head(c *request.Conn) *request.HeadSettings
 	// Serve carries the request through the phases, sends the answer and logs it. When it returns, nothing of r is used
 	// any more. r.Fault set means that the head could not be read.

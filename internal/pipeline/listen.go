@@ -26,12 +26,13 @@ type address struct {
 	head     *request.HeadSettings
 }
 
-// address finds where a connection came in. A connection that outlived a reload may belong to a socket that is gone.
+// address finds where a connection came in. It is nil for a socket that is gone: a connection may
+// outlive it by a moment.
 func (p *Program) address(c *request.Conn) *address {
-	l := &p.listeners[0]
-	if c.Listener < len(p.numbered) && p.numbered[c.Listener] != nil {
-		l = p.numbered[c.Listener]
+	if c.Listener >= len(p.numbered) || p.numbered[c.Listener] == nil {
+		return nil
 	}
+	l := p.numbered[c.Listener]
 	last := len(l.addresses) - 1
 	if last > 0 {
 		local := c.LocalAddr.Addr().Unmap()
@@ -138,9 +139,6 @@ func (ps *points) add(env *phase.Env, p *point, l conf.Listen, index int, names 
 	if l.Bind {
 		merged = l
 	}
-	merged.TLS = l.TLS || known.options.TLS
-	merged.HTTP2 = l.HTTP2 || known.options.HTTP2
-	merged.QUIC = l.QUIC || known.options.QUIC
 	merged.ProxyProtocol = l.ProxyProtocol || known.options.ProxyProtocol
 	merged.Bind = l.Bind || known.options.Bind
 	known.options = merged

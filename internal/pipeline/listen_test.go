@@ -96,7 +96,7 @@ func TestWhichServer(t *testing.T) {
 		{0, "[::ffff:127.0.0.1]:81", "a", "one"},
 		{1, "127.0.0.2:81", "a", "five"},
 		{2, "127.0.0.1:82", "a", "six"},
-		{9, "127.0.0.9:99", "b", "four"}, // a connection whose socket is gone
+		{9, "127.0.0.9:99", "b", ""}, // a connection whose socket is gone: no server is meant for it
 	}
 	if got, want := g.sockets(), []string{"0.0.0.0:81", "127.0.0.2:81", "0.0.0.0:82"}; !slices.Equal(got, want) {
 		t.Fatalf("sockets: got %v, want %v", got, want)
@@ -148,11 +148,11 @@ func TestSettings(t *testing.T) {
 	}
 	set := request.Settings{
 		ServerName: "n", Tokens: request.TokensOff, SendTimeout: time.Second, BodyTimeout: 2 * time.Second, KeepaliveTimeout: 3 * time.Second,
-		KeepaliveRequests: 4, KeepaliveTime: time.Hour, LingeringClose: request.LingerAlways, LingeringTime: 6 * time.Second,
+		KeepaliveHeader: 9, KeepaliveRequests: 4, KeepaliveTime: 5 * time.Second, LingeringClose: request.LingerAlways, LingeringTime: 6 * time.Second,
 		LingeringTimeout: 7 * time.Second, MaxBody: 8 << 10,
 	}
 	g := start(t, `server { location /d { return 200; } location /s { return 200;
-		server_tokens off; send_timeout 1; client_body_timeout 2s; keepalive_timeout 3 9; keepalive_requests 4;
+		server_tokens off; send_timeout 1; client_body_timeout 2s; keepalive_timeout 3 9; keepalive_requests 4; keepalive_time 5;
 		lingering_close always; lingering_time 6; lingering_timeout 7; client_max_body_size 8k; } server_name n; }`)
 	defaults.ServerName = "n"
 	for path, want := range map[string]request.Settings{"/d": defaults, "/s": set} {

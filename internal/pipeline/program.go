@@ -63,10 +63,11 @@ func (p *Program) Close() {
 	}
 }
 
-// Head returns what must be known before a request's head is read: the directives of the default server of the address.
+// Head returns what must be known before a request's head is read: the directives of the default server of the address. It
+// is nil for a connection to an address that the program does not listen on: none of its servers may answer there.
 func (p *Program) Head(c *request.Conn) *request.HeadSettings {
-	if len(p.servers) == 0 {
-		return &request.HeadSettings{}
+	if a := p.address(c); a != nil {
+		return a.head
 	}
-	return p.address(c).head
+	return nil
 }

@@ -30,8 +30,8 @@ const maxRedirects = 10
 
 // Serve implements edge.Program.
 func (p *Program) Serve(r *request.Request) {
-	if len(p.servers) == 0 {
-		// A connection that outlived its configuration, in one without any server.
+	a := p.address(r.Conn)
+	if a == nil { // an engine that asked Head does not come here
 		r.Settings = &request.Settings{}
 		r.Leave(444)
 		return
@@ -39,7 +39,7 @@ func (p *Program) Serve(r *request.Request) {
 	defer p.record(r)
 	defer p.settle(r)
 	j := journey{p: p, r: r}
-	for at := j.begin(); at < atEnd; {
+	for at := j.begin(a); at < atEnd; {
 		switch j.walk(at, atEnd) {
 		case phase.Redirect:
 			at = j.redirected()
@@ -58,9 +58,9 @@ func (p *Program) Serve(r *request.Request) {
 	}
 }
 
-// begin finds the server. It returns where to start: behind all phases for a request that could not be read.
-func (j *journey) begin() int {
-	r, a := j.r, j.p.address(j.r.Conn)
+// begin finds the server among those of an address. It returns where to start: behind all phases for a request that could not be read.
+func (j *journey) begin(a *address) int {
+	r := j.r
 	r.Slots = slices.Grow(r.Slots[:0], j.p.slots)[:j.p.slots]
 	clear(r.Slots)
 	r.Server = a.fallback

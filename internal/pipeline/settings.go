@@ -73,6 +73,7 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		SendTimeout:       r.duration(s, "send_timeout", 60*time.Second),
 		BodyTimeout:       r.duration(s, "client_body_timeout", 60*time.Second),
 		KeepaliveTimeout:  r.duration(s, "keepalive_timeout", 75*time.Second),
+		KeepaliveHeader:   r.keepaliveHeader(s),
 		KeepaliveRequests: r.number(s, "keepalive_requests", 1000),
 		KeepaliveTime:     r.duration(s, "keepalive_time", time.Hour),
 		LingeringClose:    lingering(r.word(s, "lingering_close", "on")),
@@ -80,6 +81,17 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		LingeringTimeout:  r.duration(s, "lingering_timeout", 5*time.Second),
 		MaxBody:           r.size(s, "client_max_body_size", 1<<20),
 	}
+}
+
+// keepaliveHeader reads the second time of keepalive_timeout, which is inherited apart from the first.
+func (r *reader) keepaliveHeader(s *conf.Scope) int64 {
+	for ; s != nil; s = s.Parent {
+		if d := s.Own("keepalive_timeout"); len(d) > 0 && len(d[0].Args) > 1 {
+			t, _ := d[0].Seconds(r.env.Errors, 1)
+			return int64(t / time.Second)
+		}
+	}
+	return 0
 }
 
 // head reads what an edge needs before it knows the server.

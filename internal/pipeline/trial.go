@@ -18,7 +18,7 @@ type Trial struct{ journey journey }
 // the time that r.Report.Delay tells.
 func (t *Trial) Begin(p *Program, r *request.Request) (held bool) {
 	t.journey = journey{p: p, r: r}
-	return t.run(t.journey.begin())
+	return t.run(t.journey.begin(p.address(r.Conn)))
 }
 
 // Resume goes on with a request that was held.

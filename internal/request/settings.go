@@ -19,6 +19,7 @@ type Settings struct {
 	SendTimeout       time.Duration
 	BodyTimeout       time.Duration // client_body_timeout
 	KeepaliveTimeout  time.Duration // 0: no keep-alive
+	KeepaliveHeader   int64         // the seconds that Keep-Alive tells the client; 0: it is not told
 	KeepaliveRequests int64
 	KeepaliveTime     time.Duration
 	LingeringClose    Lingering

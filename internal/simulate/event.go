@@ -8,7 +8,7 @@ import (
 	"net/netip"
 
 	"github.com/limitgate/limitgate"
-	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/header"
 )
 
 // event is one line of the input. Its texts are good until the next line is read.
@@ -173,7 +173,7 @@ func (e *event) value(name []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(name) == 4 && h1.EqualFold(name, "host") && e.named == nil {
+	if header.Lookup(name) == header.Host && e.named == nil {
 		e.named = v
 		return nil
 	}

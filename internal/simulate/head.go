@@ -6,7 +6,6 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/h1"
-	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/pipeline"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -43,17 +42,19 @@ func (m *sim) fill(e *event, rules *h1.Rules, serial uint64) {
 	switch done, err := h.Parse(b, rules); {
 	case err != nil:
 		r.Fault = request.Fault{Status: h1.Status(err), Log: err.Error()}
-		return
 	case !done:
 		r.Fault = request.Fault{Status: 400}
+	}
+	r.Line = h.RequestLine(b)
+	if !h.LineDone() {
 		return
 	}
-	r.Line, r.Method, r.Target = h.RequestLine(b), h.Method(b), h.Target(b)
+	r.Method, r.Target = h.Method(b), h.Target(b)
 	r.URI, r.Args, r.Host = h.Path(b), h.Args(b), h.Host(b)
 	r.Major, r.Minor = h.Version()
 	for i := range h.Lines {
-		name := h.Lines[i].Name.Of(b)
-		r.Headers = append(r.Headers, request.Header{Name: name, Value: h.Lines[i].Value.Of(b), ID: header.Lookup(name)})
+		l := &h.Lines[i]
+		r.Headers = append(r.Headers, request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID})
 	}
 	switch {
 	case h.Chunked:

@@ -72,6 +72,7 @@ func tell(t testing.TB, s *Simulator, events string) []told {
 func TestVectors(t *testing.T) {
 	for _, f := range []struct{ file, model, arithmetic string }{
 		{"leaky_exact", "exact_req", "exact"}, {"leaky_nginx", "nginx_limit_req", "nginx"},
+		{"articles", "nginx_limit_req", "nginx"},
 	} {
 		ran := 0
 		for _, c := range vectors.Load(t, f.file).Select(f.model) {

@@ -82,6 +82,10 @@ func (c *conn) run() {
 	defer c.end()
 	p := c.srv.cfg.Source.Acquire()
 	head := p.Head(&c.info)
+	if head == nil {
+		c.srv.cfg.Source.Release(p)
+		return
+	}
 	timeout, proxied := head.HeaderTimeout, head.ProxyProtocol
 	c.log = head.ErrorLog
 	c.srv.cfg.Source.Release(p)
@@ -259,8 +263,8 @@ const (
 func (c *conn) advance(ready bool) progress {
 	for c.in.r < c.in.w {
 		x := c.attach()
-		if !x.begun {
-			x.begin()
+		if !x.begun && !x.begin() {
+			return finished
 		}
 		if !x.parse() {
 			if x.head.Started() {
@@ -317,7 +321,7 @@ func (c *conn) lost(err error) {
 	case isTimeout(err):
 		x.r.Fault = request.Fault{Status: 408, Log: "client timed out (110: Connection timed out) while " + x.head.Reading()}
 	case !errors.Is(err, io.EOF):
-		x.r.Fault.Log = "recv() failed (" + errnoText(err) + ") while " + x.head.Reading()
+		x.r.Fault.Log = "recv() failed (" + errorlog.Errno(err) + ") while " + x.head.Reading()
 	}
 	c.serveRequest()
 }

@@ -214,7 +214,9 @@ func (s *Server) remove(c *conn) {
 func (s *Server) logAccept(listener int, err error) {
 	p := s.cfg.Source.Acquire()
 	defer s.cfg.Source.Release(p)
-	p.Head(&request.Conn{Listener: listener}).ErrorLog.Write(errorlog.Crit, 0, "accept4() failed: "+err.Error())
+	if head := p.Head(&request.Conn{Listener: listener}); head != nil {
+		head.ErrorLog.Write(errorlog.Crit, 0, "accept4() failed: "+err.Error())
+	}
 }
 
 // Stats returns the current counts.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -147,12 +148,12 @@ func (h *Handler) hold(r *request.Request, wait time.Duration) error {
 	return nil
 }
 
-// begin reads the rate that holds for a response.
+// begin reads the rate that holds for a response. From here on $limit_rate is that rate, as in nginx.
 func (h *Handler) begin(r *request.Request) {
-	r.Pace.Rate = r.LimitRate.BytesPerSec
 	if !r.LimitRate.Set {
-		r.Pace.Rate = h.rate.of(r)
+		r.LimitRate = request.RateSetting{Set: true, BytesPerSec: h.rate.of(r)}
 	}
+	r.Pace.Rate = r.LimitRate.BytesPerSec
 	if r.Pace.Rate > 0 {
 		r.Pace.After = h.after.of(r)
 	}
@@ -166,6 +167,7 @@ func (a *amount) of(r *request.Request) int64 {
 	v := r.Claim(a.text.Append(r, r.Scratch()))
 	n, ok := conf.ParseSize(string(v))
 	if !ok {
+		r.Logf(errorlog.Error, `invalid size "%s"`, v)
 		return 0
 	}
 	return n

@@ -30,6 +30,7 @@ func Open(env *phase.Env, http *conf.Scope) *Set {
 func (s *Set) Compile(env *phase.Env, scope *conf.Scope) phase.Handler {
 	d, ok := scope.Get("proxy_pass")
 	if !ok {
+		compileHead(env, scope) // for its mistakes: nginx finds them here too
 		return nil
 	}
 	pass, ok := conf.ReadProxyPass(d, env.Errors)
@@ -103,7 +104,7 @@ func (s *Set) lookup(env *phase.Env, pass conf.ProxyPass) *group {
 	}
 	peers, fault := resolve(e)
 	if fault != "" {
-		env.Errors.Add(pass.At, fault+` in upstream "`+pass.Named+pass.URI+`"`, "names are looked up when the configuration is loaded")
+		env.Errors.Add(pass.At, fault+` in upstream "`+e.Host+`"`, "names are looked up when the configuration is loaded")
 		return nil
 	}
 	g := &group{name: []byte(pass.Named)}

@@ -9,13 +9,14 @@ import (
 
 func TestConfigurationFaults(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"host of proxy_pass", simple("http://nonesuch.invalid:81/x"), `host not found in upstream "nonesuch.invalid:81/x"`},
+		{"host of proxy_pass", simple("http://nonesuch.invalid:81/x"), `host not found in upstream "nonesuch.invalid"`},
 		{"host of a server", "upstream u { server nonesuch.invalid; }" + simple("http://u"), `host not found in upstream "nonesuch.invalid"`},
 		{"port of a group", "upstream u { server 127.0.0.1; }" + simple("http://u:81"), `upstream "u" may not have port 81`},
 		{"https", simple("https://127.0.0.1"), "https protocol requires SSL support"},
 		{"no scheme", simple("127.0.0.1"), "invalid URL prefix"},
 		{"unknown variable", simple("http://$nonesuch"), `unknown "nonesuch" variable`},
 		{"unknown variable in a header", simple("http://127.0.0.1", "proxy_set_header X $nonesuch;"), `unknown "nonesuch" variable`},
+		{"unknown variable in a header of nobody", "server { proxy_set_header X $nonesuch; location / { } }", `unknown "nonesuch" variable`},
 		{"path in an expression", "server { location ~ / { proxy_pass http://127.0.0.1/x; } }",
 			`"proxy_pass" cannot have URI part in location given by regular expression, or inside named location, or inside "if" statement, or inside "limit_except" block`},
 	} {
