@@ -21,14 +21,14 @@ type sim struct {
 	echo   []byte // id and at_ms as they came
 	idLen  int
 	stay   int64
-	done   bool // decided: only the answers before it keep it
+	turn   uint64 // in the queue of answers
 }
 
 // fill makes the request that the edge would make of an event. A head that the gateway would refuse becomes the fault that
 // it has there.
 func (m *sim) fill(e *event, rules *h1.Rules, serial uint64) {
 	m.echo = append(append(m.echo[:0], e.id...), e.atText...)
-	m.idLen, m.stay, m.done = len(e.id), e.stay, false
+	m.idLen, m.stay = len(e.id), e.stay
 	m.compose(e)
 	r, h := &m.r, &m.head
 	r.Conn, r.Stream = &m.conn, stream{}

@@ -21,16 +21,15 @@ type Simulator struct {
 	rules   h1.Rules
 	now     limitgate.Time // what the configuration's variables take for the time
 
-	event   event
-	serial  uint64 // of the event
-	offset  int64  // what clocks were set back by, so far
-	latest  int64  // the end of the time line
-	agenda  agenda
-	waiting queue // simulations whose answer is not written yet, in the order of the events
-	spare   []*sim
-	places  [][]limitgate.Place // memory for places
-	out     *bufio.Writer
-	line    []byte
+	event  event
+	serial uint64 // of the event
+	offset int64  // what clocks were set back by, so far
+	latest int64  // the end of the time line
+	agenda agenda
+	queue  queue // of answers that are not written yet
+	spare  []*sim
+	places [][]limitgate.Place // memory for places
+	out    *bufio.Writer
 }
 
 // InputError is a line of the input that is no event.
@@ -80,7 +79,7 @@ func (s *Simulator) Run(in io.Reader, out io.Writer) error {
 		bad = fmt.Errorf("reading events: %w", err)
 	}
 	// What still waits is decided as if nothing else came.
-	for s.waiting.len() > 0 {
+	for !s.queue.empty() {
 		if err := s.pass(s.agenda[0].due); err != nil {
 			return err
 		}
@@ -124,13 +123,12 @@ func (s *Simulator) decide(e *event) error {
 	m.fill(e, &s.rules, s.serial)
 	s.program.Arrive(&m.r)
 	s.now = limitgate.Time(e.at)
-	s.waiting.push(m)
+	m.turn = s.queue.join()
 	if m.trial.Begin(s.program, &m.r) {
 		s.agenda.add(task{due: plus(v, int64(m.report.Delay)), serial: s.serial, sim: m})
 		return nil
 	}
-	s.ended(m, plus(v, int64(m.report.Delay)))
-	return s.write()
+	return s.ended(m, plus(v, int64(m.report.Delay)))
 }
 
 // pass lets happen what is due until t.
@@ -145,28 +143,27 @@ func (s *Simulator) pass(t int64) error {
 			continue
 		}
 		m := k.sim
-		s.now = m.r.Now.Add(m.report.Delay)
+		s.now = limitgate.Time(plus(int64(m.r.Now), int64(m.report.Delay)))
 		m.trial.Resume()
-		s.ended(m, k.due)
-		if err := s.write(); err != nil {
+		if err := s.ended(m, k.due); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ended is called for a request that is decided and goes on at an instant of the time line. Its places stay held until it
-// leaves.
-func (s *Simulator) ended(m *sim, at int64) {
-	m.done = true
-	if len(m.r.Places) == 0 {
-		return
+// ended answers a request that is decided and goes on at an instant of the time line. Its places stay held until it leaves.
+func (s *Simulator) ended(m *sim, at int64) error {
+	if len(m.r.Places) > 0 {
+		s.agenda.add(task{due: plus(at, m.stay), serial: m.conn.Serial, places: m.r.Places})
+		m.r.Places = nil
+		if n := len(s.places); n > 0 {
+			m.r.Places, s.places = s.places[n-1], s.places[:n-1]
+		}
 	}
-	s.agenda.add(task{due: plus(at, m.stay), serial: m.conn.Serial, places: m.r.Places})
-	m.r.Places = nil
-	if n := len(s.places); n > 0 {
-		m.r.Places, s.places = s.places[n-1], s.places[:n-1]
-	}
+	s.queue.answer(m)
+	s.spare = append(s.spare, m)
+	return s.queue.write(s.out)
 }
 
 func release(places []limitgate.Place) error {
@@ -174,19 +171,6 @@ func release(places []limitgate.Place) error {
 		if err := places[i].Release(context.Background()); err != nil {
 			return fmt.Errorf("giving back a place: %w", err)
 		}
-	}
-	return nil
-}
-
-// write writes the answers that nothing holds back any more.
-func (s *Simulator) write() error {
-	for s.waiting.len() > 0 && s.waiting.first().done {
-		m := s.waiting.pop()
-		s.line = m.appendAnswer(s.line[:0])
-		if _, err := s.out.Write(s.line); err != nil {
-			return fmt.Errorf("writing answers: %w", err)
-		}
-		s.spare = append(s.spare, m)
 	}
 	return nil
 }
@@ -208,32 +192,4 @@ func plus(a, b int64) int64 {
 		return never
 	}
 	return a + b
-}
-
-// queue is first in, first out.
-type queue struct {
-	ring  []*sim // a power of two
-	start int
-	n     int
-}
-
-func (q *queue) len() int { return q.n }
-
-func (q *queue) first() *sim { return q.ring[q.start] }
-
-func (q *queue) push(m *sim) {
-	if q.n == len(q.ring) {
-		ring := make([]*sim, max(16, 2*q.n))
-		copy(ring[copy(ring, q.ring[q.start:]):], q.ring[:q.start])
-		q.ring, q.start = ring, 0
-	}
-	q.ring[(q.start+q.n)&(len(q.ring)-1)] = m
-	q.n++
-}
-
-func (q *queue) pop() *sim {
-	m := q.ring[q.start]
-	q.ring[q.start] = nil
-	q.start, q.n = (q.start+1)&(len(q.ring)-1), q.n-1
-	return m
 }

@@ -87,6 +87,29 @@ func TestPlacesAreTakenAfterTheDelay(t *testing.T) {
 		[]string{"200 pass 0 c", "200 pass 0 c", "200 pass 0 c", "503 reject 0 c"})
 }
 
+// Answers that one holds back for hours cost a line each, and come in their order.
+func TestAnswersBehindOneThatWaits(t *testing.T) {
+	http := `limit_req_zone $http_x_key zone=r:1m rate=1r/h; limit_conn_zone $http_x_key zone=c:1m;
+		server { limit_req zone=r burst=1; limit_conn c 1; }`
+	s := open(t, http, "")
+	events := at(0, "/", `"headers":{"X-Key":"k"}`) + at(0, "/", `"headers":{"X-Key":"k"}`)
+	for i := range 5000 {
+		events += at(float64(i), "/", fmt.Sprintf(`"id":%d`, i))
+	}
+	list := tell(t, s, events)
+	if got := short(list[1]); got != "200 delay 3.6e+06 r" {
+		t.Errorf("got %s, want a delay of an hour", got)
+	}
+	for i, a := range list[2:] {
+		if a.ID != float64(i) {
+			t.Fatalf("answer %d is that of %v", i, a.ID)
+		}
+	}
+	if n := len(s.spare); n > 2 {
+		t.Errorf("%d simulations were made, want 2", n)
+	}
+}
+
 // What goes on while time goes back: a line that is late moves nothing, a clock that was set carries on.
 func TestTimeGoesBack(t *testing.T) {
 	http := twoKinds + `server { location / { limit_conn c 1; } }`
