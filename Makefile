@@ -5,7 +5,7 @@
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
 NEEDS := nginx wrk
 
-.PHONY: build quickstart test needs lint check sides bench bench-gateway bench-limiters suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides bench bench-gateway bench-limiters suite fuzz docs
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -47,6 +47,10 @@ check:
 	go test -race -shuffle=on $(INPROCESS)
 	go test -run 'Alloc|Garbage|Cost' $(INPROCESS)
 	go test -tags inject ./memzone
+
+# The zone with injected yields between any two steps on shared memory: minutes.
+stress:
+	go test -race -tags inject ./memzone
 
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:

@@ -31,18 +31,25 @@ type Verdict struct {
 	// Leg is the index of the leg the decision is from; -1 if there were no legs.
 	Leg int
 
-	// Late: all legs passed when asked, then one moved and no longer did. What had been charged was taken back.
+	// Late: all legs passed when asked, then the named one moved and no longer did, again and again. What had been charged was
+	// taken back. A zone that has a method Contended, such as memzone's, was told.
 	Late bool
 }
 
-// maxLegs is how many legs the bit sets in All can name.
-const maxLegs = 64
+const (
+	maxLegs  = 64 // that the bit sets in All can name
+	maxTries = 8  // at charging legs that all passed
+)
+
+// contended is implemented by zones that count what All gives up.
+type contended interface{ Contended() }
 
 // All decides on one request by several limits at once. Either all legs admit it and all are charged, or none is: in dry
 // run, too, a request that would be refused leaves no trace, and one that would wait is charged.
 //
 // All legs are checked, then charged, the tightest first; when one moved in between and no longer passes, what was
-// charged is taken back by the exact amount. Legs may live in different zones. Legs that name the same state (one
+// charged is taken back by the exact amount, and all legs are asked again. When that has happened several times over, the
+// request is refused, without a time after which to retry. Legs may live in different zones. Legs that name the same state (one
 // zone, one key, such as two bursts) each judge it, and it is charged once, by the leg with the highest cost.
 //
 // It makes no garbage. It fails if a leg can't be taken (Limiter.TakeAt), if there are more than 64, and if a zone can't
@@ -51,7 +58,6 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 	if len(legs) > maxLegs {
 		return Verdict{Leg: -1}, fmt.Errorf("%d limits on one request: at most %d", len(legs), maxLegs)
 	}
-	refused := -1
 	for i := range legs {
 		l := &legs[i]
 		l.Decision, l.charge = Decision{}, Charge{}
@@ -65,23 +71,35 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 	if len(legs) == 1 {
 		l := &legs[0]
 		var err error
-		l.Decision, _, err = l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Take)
+		l.Decision, l.charge, err = l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Take)
 		return Verdict{Decision: l.Decision}, err
 	}
-	for i := range legs {
-		l := &legs[i]
+	var v Verdict
+	for range maxTries {
+		refused := -1
+		for i := range legs {
+			l := &legs[i]
+			var err error
+			if l.Decision, _, err = l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Check); err != nil {
+				return Verdict{Leg: i}, err
+			}
+			if l.Decision.Outcome == Rejected && refused < 0 {
+				refused = i
+			}
+		}
+		if refused >= 0 {
+			return Verdict{Leg: refused}.refused(legs[refused].Decision, legs), nil
+		}
 		var err error
-		if l.Decision, _, err = l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Check); err != nil {
-			return Verdict{Leg: i}, err
-		}
-		if l.Decision.Outcome == Rejected && refused < 0 {
-			refused = i
+		if v, err = account(ctx, now, legs); err != nil || !v.Late {
+			return v, err
 		}
 	}
-	if refused >= 0 {
-		return Verdict{Leg: refused}.refused(legs[refused].Decision, legs), nil
+	if z, ok := legs[v.Leg].Limiter.zone.(contended); ok {
+		z.Contended()
 	}
-	return account(ctx, now, legs)
+	v.RetryAfter = 0
+	return v, nil
 }
 
 // account charges legs that all pass.
@@ -119,6 +137,7 @@ func takeBack(ctx context.Context, now Time, legs []Leg, charged uint64) error {
 		if e := l.Limiter.zone.Refund(ctx, now, &l.Limiter.limit, l.charge); e != nil {
 			err = errors.Join(err, fmt.Errorf("taking back a charge: %w", e))
 		}
+		l.charge = Charge{}
 	}
 	return err
 }
@@ -129,7 +148,7 @@ func charges(legs []Leg, i int) bool {
 	a := &legs[i]
 	for j := range legs {
 		b := &legs[j]
-		if j == i || b.Key != a.Key || b.Limiter.zone != a.Limiter.zone {
+		if j == i || b.Key != a.Key || b.Limiter.zone != a.Limiter.zone || b.Limiter.limit.Salt != a.Limiter.limit.Salt {
 			continue
 		}
 		switch {

@@ -44,8 +44,38 @@ func TestNoAllocation(t *testing.T) {
 	if _, _, err := one.AcquireAt(ctx, t0, "full"); err != nil {
 		t.Fatal(err)
 	}
+	mixed := []limitgate.Leg{{Limiter: a, Key: "m"}}
+	takes := map[string]*limitgate.Limiter{}
+	for name, limit := range map[string]limitgate.Algorithm{
+		"token":   limitgate.Token{Rate: limitgate.PerSecond(1), Capacity: 1 << 20, Queue: 10},
+		"sliding": limitgate.Count{Limit: 1_000_000, Window: time.Minute},
+		"fixed":   limitgate.Count{Limit: 1_000_000, Window: time.Minute, Windowing: limitgate.Fixed},
+		"first":   limitgate.Count{Limit: 1_000_000, Window: time.Minute, Windowing: limitgate.Fixed, First: true},
+		"days":    limitgate.Count{Limit: 1_000_000, Window: 24 * time.Hour, Windowing: limitgate.Fixed, Calendar: time.UTC},
+		"log":     limitgate.Count{Limit: 10_000, Window: time.Minute, Windowing: limitgate.Log},
+		"pace":    limitgate.Pace{Rate: 1_000_000},
+	} {
+		takes[name] = limiter(t, memzone.New(memzone.Config{}), limit)
+		mixed = append(mixed, limitgate.Leg{Limiter: takes[name], Key: "m"})
+	}
+	for name, l := range takes {
+		j := 0
+		for what, f := range map[string]func(){
+			"take":    func() { _, _ = l.TakeAt(ctx, t0, "k", 1) },
+			"new key": func() { _, _ = l.TakeAt(ctx, t0, keys[j&4095], 1); j++ },
+			"refused": func() { _, _ = l.TakeAt(ctx, t0, "k", 1<<40) },
+			"check":   func() { _, _ = l.CheckAt(ctx, t0, "k", 1) },
+			"refund":  func() { r, _, _ := l.TakeReceiptAt(ctx, t0, "k", 2); _ = r.RefundAt(ctx, t0) },
+			"reset":   func() { _ = l.Reset(ctx, "k") },
+		} {
+			if n := testing.AllocsPerRun(1000, f); n != 0 {
+				t.Errorf("%s %s: %v allocations", name, what, n)
+			}
+		}
+	}
 	i := 0
 	for name, f := range map[string]func(){
+		"all kinds":   func() { _, _ = limitgate.All(ctx, t0, mixed); _ = limitgate.RefundAll(ctx, t0, mixed) },
 		"take":        func() { _, _ = a.TakeAt(ctx, t0, limitgate.BytesKey(buf), 1) },
 		"take now":    func() { _, _ = a.Take(ctx, "now") },
 		"nginx":       func() { _, _ = b.TakeAt(ctx, t0, "k", 1) },

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // Conn limits how many requests of a key are in work at once: each holds a place from Acquire to Release.
@@ -39,7 +38,7 @@ func (c Conn) Compile() Steps { return connSteps{c.Limit} }
 type connSteps struct{ limit int64 }
 
 // Step implements Steps.
-func (c connSteps) Step(s State, _ Time, cost Cost, _ time.Duration) (State, Decision) {
+func (c connSteps) Step(s State, _ Time, cost Cost, _ int64) (State, Decision) {
 	held := int64(min(s, maxConn))
 	if free := c.limit - held; int64(cost) > free {
 		return s, Decision{Outcome: Rejected, Excess: addExcess(Excess(1-free)*1000, cost)}
@@ -60,8 +59,8 @@ func (c connSteps) DrainAt(s State, _ Time) Time {
 	return Never
 }
 
-// Span implements Steps.
-func (c connSteps) Span() time.Duration { return 0 }
+// Full implements Steps.
+func (c connSteps) Full() int64 { return 0 }
 
 // Place is a held place of a Conn limit. The zero Place is none. It belongs to one goroutine at a time, and is not to be
 // copied once somebody may release it: each copy would give the place back.

@@ -58,14 +58,16 @@ type Decision struct {
 	// Delay is how long a Delayed request waits before it goes on; 0 otherwise.
 	Delay time.Duration
 
-	// Excess is how far the key is ahead of its rate with this request. A Conn limit tells by how many places it is over.
+	// Excess is how far the key is ahead of its rate with this request. A Conn limit and a window tell by how many they
+	// are over; a Pace counts bytes.
 	Excess Excess
 
-	// Remaining is how many more requests of cost 1 would be admitted right now; 0 when refused.
+	// Remaining is how many more requests of cost 1 would be admitted right now, of a Pace how many bytes would go at once.
+	// A refusal by a bucket of tokens or a window tells what a smaller request would find; by others it is 0.
 	Remaining int64
 
 	// RetryAfter is how long a Rejected request has to wait until it would be admitted if nobody else asks. 0 when it
-	// was admitted, and when no such time exists: a Conn limit, a full zone, a cost that can never pass.
+	// was admitted, and when no such time exists: a Conn limit, a full zone, a cost that can never pass, contention.
 	RetryAfter time.Duration
 }
 

@@ -10,6 +10,7 @@ import (
 type Limiter struct {
 	zone  Zone
 	limit Limit
+	turns *Limit // what Wait asks, where the limit promises turns
 }
 
 // NewLimiter binds a limit to a zone. It fails if the parameters are wrong, or if the zone already holds states of another
@@ -22,8 +23,18 @@ func NewLimiter(z Zone, a Algorithm) (*Limiter, error) {
 		return nil, err
 	}
 	l := &Limiter{zone: z, limit: Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}}
+	if c, ok := a.(Count); ok {
+		l.limit.Salt = c.salt()
+	}
 	if err := z.Bind(&l.limit); err != nil {
 		return nil, fmt.Errorf("binding a limit to its zone: %w", err)
+	}
+	if p, ok := l.limit.Steps.(promiser); ok {
+		if s := p.promises(); s != nil {
+			l.turns = new(Limit)
+			*l.turns = l.limit
+			l.turns.Steps = s
+		}
 	}
 	return l, nil
 }
@@ -56,6 +67,16 @@ func (l *Limiter) CheckAt(ctx context.Context, now Time, key string, cost Cost) 
 	}
 	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Peek)
 	return d, err
+}
+
+// Reset forgets what key was charged: afterwards it is one that nobody has seen, and receipts from before are for nothing. It
+// fails with ErrKind if the limit is a Conn, whose places are released.
+func (l *Limiter) Reset(ctx context.Context, key string) error {
+	if err := l.fits(1); err != nil {
+		return err
+	}
+	_, _, err := l.zone.Do(ctx, 0, &l.limit, key, 1, Reset)
+	return err
 }
 
 // fits tells whether the limit can be taken with this cost.

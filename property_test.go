@@ -108,6 +108,13 @@ func FuzzStep(f *testing.F) {
 		Req{Rate: PerSecond(10), Burst: 5, Delay: 2, Arithmetic: Nginx},
 		Req{Rate: PerMinute(1), Burst: 1_000_000, Arithmetic: Nginx},
 		Conn{Limit: 3},
+		Token{Rate: PerSecond(10), Capacity: 5, Queue: 3},
+		Count{Limit: 5, Window: time.Second},
+		Count{Limit: 1_048_575, Window: 30 * 24 * time.Hour},
+		Count{Limit: 5, Window: time.Second, Windowing: Fixed},
+		Count{Limit: 16_777_215, Window: time.Millisecond, Windowing: Fixed, First: true},
+		Count{Limit: 5, Window: 24 * time.Hour, Windowing: Fixed, Calendar: time.FixedZone("x", -5*3600)},
+		Pace{Rate: 1_000_000, Burst: 1000},
 	}
 	f.Fuzz(func(t *testing.T, word uint64, at, cost int64, which uint8) {
 		a := algorithms[int(which)%len(algorithms)]
@@ -116,20 +123,34 @@ func FuzzStep(f *testing.F) {
 		if d.Delay < 0 || d.RetryAfter < 0 || d.Remaining < 0 || d.Excess < 0 || d.Outcome > Rejected || d.NoRoom {
 			t.Fatalf("%+v on %x: %+v", a, word, d)
 		}
-		if d.Outcome == Rejected && d.Remaining != 0 || d.Outcome != Delayed && d.Delay != 0 || d.Outcome != Rejected && d.RetryAfter != 0 {
+		if d.Outcome == Rejected && d.Remaining != 0 && a.Kind() < KindToken || d.Outcome != Delayed && d.Delay != 0 || d.Outcome != Rejected && d.RetryAfter != 0 {
 			t.Fatalf("%+v on %x: %+v", a, word, d)
 		}
-		if r, ok := a.(Req); ok && r.Arithmetic == Exact && d.RetryAfter > s.Span() {
+		if r, ok := a.(Req); ok && r.Arithmetic == Exact && d.RetryAfter > time.Duration(uint64(s.Full())+stale) {
 			t.Fatalf("%+v on %x: locked out for %v", a, word, d.RetryAfter)
 		}
 		if n2, d2 := s.Step(n, now, c, 0); d.Outcome == Rejected && (n2 != n || d2 != d) {
 			t.Fatalf("%+v on %x: a refusal changes: %+v, then %+v", a, word, d, d2)
 		}
+		if d.RetryAfter > 0 && now < 1<<62 && a.Kind() != KindReqNginx { // whose wide words end after 37 days
+			if _, again := s.Step(n, max(now, 0).Add(d.RetryAfter), c, 0); !again.Admitted() {
+				t.Fatalf("%+v on %x at %d: after %v again: %+v", a, word, now, d.RetryAfter, again)
+			}
+		}
 		if d.Admitted() {
-			if s.Undo(n, State(word), n, now) != State(word) {
-				if _, conn := a.(Conn); !conn {
+			switch back := s.Undo(n, State(word), n, now); a.Kind() {
+			case KindConn:
+			case KindFixed, KindSliding: // keep their window
+				if _, e := s.Step(back, now, 1, 0); e.Remaining < d.Remaining+int64(c)-1 {
+					t.Fatalf("%+v on %x: undo does not lead back: %+v, then %+v", a, word, d, e)
+				}
+			default:
+				if back != State(word) {
 					t.Fatalf("%+v on %x: undo does not lead back", a, word)
 				}
+			}
+			if p, ok := s.(promiser); ok && p.promises() != nil {
+				_ = p.promises().Undo(State(word), n, State(word)^n, now)
 			}
 		}
 		_ = s.DrainAt(State(word), now)

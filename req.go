@@ -116,13 +116,13 @@ type reqSteps struct {
 
 // Step implements Steps. The result is named and filled field by field, here and in those that pass it on: a copy of the
 // whole struct right after its fields were written stalls the processor for longer than the arithmetic takes.
-func (r *reqSteps) Step(s State, now Time, cost Cost, bound time.Duration) (after State, d Decision) {
+func (r *reqSteps) Step(s State, now Time, cost Cost, bound int64) (after State, d Decision) {
 	n := uint64(max(now, 0))
 	debt := uint64(0)
 	if uint64(s) > n {
 		debt = uint64(s) - n
 		if debt > r.span {
-			if full := max(r.span, uint64(bound)); debt > full {
+			if full := max(r.span, uint64(bound)); debt > full+stale {
 				debt, s = full, State(n+full)
 			}
 		}
@@ -177,21 +177,13 @@ func addExcess(e Excess, cost Cost) Excess {
 	return e + Excess(cost-1)*1000
 }
 
-// Undo implements Steps. The charge is the stretch of time from max(before, its now) to after; what has passed of it is gone.
+// Undo implements Steps.
 func (r *reqSteps) Undo(s, before, after State, now Time) State {
-	if s == after {
-		return before
-	}
-	n := State(max(now, 0))
-	floor := max(before, n)
-	if after <= floor || s <= n {
-		return s
-	}
-	return s - min(after-floor, s-n)
+	return undoDebt(s, before, after, now)
 }
 
 // DrainAt implements Steps: a TAT that has passed says nothing.
 func (r *reqSteps) DrainAt(s State, _ Time) Time { return Time(min(uint64(s), uint64(Never))) }
 
-// Span implements Steps.
-func (r *reqSteps) Span() time.Duration { return time.Duration(r.span) }
+// Full implements Steps.
+func (r *reqSteps) Full() int64 { return int64(r.span) }

@@ -172,7 +172,7 @@ func TestReqChange(t *testing.T) {
 		{"smaller burst, a larger one elsewhere on the zone", Req{Rate: PerSecond(1), Burst: 3, NoDelay: true}, 8 * time.Second, Decision{Outcome: Rejected, Excess: 8000, RetryAfter: 5 * time.Second}},
 		{"larger burst", Req{Rate: PerSecond(1), Burst: 19, NoDelay: true}, 0, Decision{Excess: 10_000, Remaining: 9}},
 	} {
-		if _, d := c.now.Compile().Step(full, t0, 1, c.bound); d != c.want {
+		if _, d := c.now.Compile().Step(full, t0, 1, int64(c.bound)); d != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, d, c.want)
 		}
 	}

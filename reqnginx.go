@@ -67,8 +67,8 @@ func unpackNginx(s State, now int64) (excess, ago int64) {
 }
 
 // Step implements Steps. The bound is not used: nginx cuts nothing.
-func (g *nginxSteps) Step(s State, now Time, cost Cost, _ time.Duration) (State, Decision) {
-	ms := int64(max(now, 0)) / int64(time.Millisecond)
+func (g *nginxSteps) Step(s State, now Time, cost Cost, _ int64) (State, Decision) {
+	ms := ms(now)
 	excess, ago, elapsed := int64(0), int64(0), int64(0)
 	if s != 0 {
 		excess, ago = unpackNginx(s, ms)
@@ -125,7 +125,7 @@ func (g *nginxSteps) Undo(s, before, after State, now Time) State {
 	if s == 0 {
 		return s
 	}
-	ms := int64(max(now, 0)) / int64(time.Millisecond)
+	ms := ms(now)
 	excess, ago := unpackNginx(s, ms)
 	mine, _ := unpackNginx(after, ms)
 	base := int64(0)
@@ -143,18 +143,47 @@ func (g *nginxSteps) Undo(s, before, after State, now Time) State {
 	return packNginx(max(excess-amount, 0), ms-ago)
 }
 
+// promises gives the steps of Limiter.Wait.
+func (g *nginxSteps) promises() Steps { return &promisedNginx{*g} }
+
+// promisedNginx are the steps of requests that wait in order.
+type promisedNginx struct{ nginxSteps }
+
+// Undo implements Steps: what is left of the charge, less what was promised behind it.
+func (g *promisedNginx) Undo(s, before, after State, now Time) State {
+	if s == after || s == 0 {
+		return g.nginxSteps.Undo(s, before, after, now)
+	}
+	at := ms(now)
+	have, ago := unpackNginx(s, at)
+	mine, then := unpackNginx(after, at)
+	// What the excess grew beyond what was left of mine when the last of the others came.
+	later := max(have-max(mine-g.rate*max(then-ago, 0)/1000, 0), 0)
+	given := have - g.excessOf(g.nginxSteps.Undo(s, before, after, now), at)
+	return packNginx(have-max(given-later, 0), at-ago)
+}
+
+// excessOf is the excess a state tells.
+func (g *nginxSteps) excessOf(s State, at int64) int64 {
+	if s == 0 {
+		return 0
+	}
+	e, _ := unpackNginx(s, at)
+	return e
+}
+
 // DrainAt implements Steps: the first millisecond in which the next request is charged nothing.
 func (g *nginxSteps) DrainAt(s State, now Time) Time {
 	if s == 0 {
 		return 0
 	}
-	ms := int64(max(now, 0)) / int64(time.Millisecond)
+	ms := ms(now)
 	excess, ago := unpackNginx(s, ms)
 	at := ms - ago + ((excess+1000)*1000+g.rate-1)/g.rate
 	return Time(min(at, int64(Never)/int64(time.Millisecond))) * Time(time.Millisecond)
 }
 
-// Span implements Steps.
-func (g *nginxSteps) Span() time.Duration {
-	return time.Duration((g.burst+1000)*1000/g.rate+1) * time.Millisecond
+// Full implements Steps.
+func (g *nginxSteps) Full() int64 {
+	return ((g.burst+1000)*1000/g.rate + 1) * int64(time.Millisecond)
 }

@@ -2,8 +2,8 @@ package limitgate
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
-	"time"
 )
 
 // State is one word: all that is kept of a key. 0 is the state of a key nobody has seen. What the bits mean is the
@@ -19,19 +19,20 @@ const (
 	KindReq      Kind = 1 // Req, exact arithmetic: the theoretical arrival time in ns since the epoch
 	KindReqNginx Kind = 2 // Req, nginx arithmetic: last time in ms and excess, see reqnginx.go
 	KindConn     Kind = 3 // Conn: how many places are held
+	KindToken    Kind = 4 // Token: the theoretical arrival time in ns since the epoch
+	KindFixed    Kind = 5 // Count in fixed windows: see fixed.go
+	KindSliding  Kind = 6 // Count in a sliding window: see sliding.go
+	KindLog      Kind = 7 // Count by an exact log: no word can hold it, see log.go
+	KindPace     Kind = 8 // Pace: the theoretical arrival time in ns since the epoch
 )
+
+// kindNames are the kinds for messages, by number.
+var kindNames = [...]string{"none", "req", "req (nginx arithmetic)", "conn", "token", "fixed window", "sliding window", "log", "pace"}
 
 // String names the kind for messages.
 func (k Kind) String() string {
-	switch k {
-	case KindNone:
-		return "none"
-	case KindReq:
-		return "req"
-	case KindReqNginx:
-		return "req (nginx arithmetic)"
-	case KindConn:
-		return "conn"
+	if int(k) < len(kindNames) {
+		return kindNames[k]
 	}
 	return "unknown"
 }
@@ -54,8 +55,8 @@ type Algorithm interface {
 type Steps interface {
 	// Step decides on a request and gives the state after it. The cost is at least 1. A refused request leaves the
 	// state as it was, or cut: a state that claims more than a full one is cut to it, and the cut is to be stored.
-	// What is full is the larger of the step's own Span and bound, the largest Span of all limits on the zone.
-	Step(s State, now Time, cost Cost, bound time.Duration) (State, Decision)
+	// What is full is the larger of the step's own Full and bound, the largest Full of all limits on the zone.
+	Step(s State, now Time, cost Cost, bound int64) (State, Decision)
 
 	// Undo takes back from s what the step that turned before into after charged, and never more than is left of it.
 	Undo(s, before, after State, now Time) State
@@ -64,8 +65,9 @@ type Steps interface {
 	// is held.
 	DrainAt(s State, now Time) Time
 
-	// Span is how long a full state takes to drain; 0 where time does not help.
-	Span() time.Duration
+	// Full is how much a full state holds, in what the states count: nanoseconds of debt, or requests in a window; 0
+	// where there is nothing to cut.
+	Full() int64
 }
 
 // Never is the DrainAt of a state that must be kept whatever time it is.
@@ -77,26 +79,36 @@ type Limit struct {
 	Kind      Kind // of the algorithm
 	Steps     Steps
 	Bound     *Bound // set by Zone.Bind; shared by all limits of one configuration on the zone
+
+	// Salt belongs to the key: states of one key under different salts are different states. It is 0, but for windows,
+	// whose words mean nothing without their length and alignment: a changed window starts afresh.
+	Salt uint64
 }
 
 // Step runs the limit's step with the bound of its zone.
 func (l *Limit) Step(s State, now Time, cost Cost) (State, Decision) {
-	return l.Steps.Step(s, now, cost, l.Bound.Span())
+	return l.Steps.Step(s, now, cost, l.Bound.Full())
 }
 
-// Bound is what the limits of one configuration that share a zone know of each other: the longest Span. One zone with a
+// Bound is what the limits of one configuration that share a zone know of each other: the largest Full. One zone with a
 // large burst here and a small one there keeps the large debt.
-type Bound struct{ span atomic.Int64 }
+type Bound struct {
+	full atomic.Int64
+	salt atomic.Uint64
+}
 
-// Span is the longest span of the limits that share the bound.
-func (b *Bound) Span() time.Duration { return time.Duration(b.span.Load()) }
+// Full is the largest Full of the limits that share the bound.
+func (b *Bound) Full() int64 { return b.full.Load() }
 
-// Raise makes the bound at least d.
-func (b *Bound) Raise(d time.Duration) {
-	for {
-		s := b.span.Load()
-		if int64(d) <= s || b.span.CompareAndSwap(s, int64(d)) {
-			return
+// Join makes l a limit of the bound. It fails if the states of the others are windows of another length or alignment.
+func (b *Bound) Join(l *Limit) error {
+	if l.Salt != 0 && !b.salt.CompareAndSwap(0, l.Salt) && b.salt.Load() != l.Salt {
+		return errors.New("the zone holds windows of another length or alignment; give this limit a zone of its own")
+	}
+	for l.Bound = b; ; {
+		f, mine := b.full.Load(), l.Steps.Full()
+		if mine <= f || b.full.CompareAndSwap(f, mine) {
+			return nil
 		}
 	}
 }
@@ -109,6 +121,7 @@ const (
 	Peek  Mode = iota // decide and store nothing
 	Check             // decide and store only what a refusal stores: a cut
 	Take              // decide, and charge what is admitted
+	Reset             // decide nothing: forget the key's state
 )
 
 // Charge identifies what one request was charged, so that exactly this can be given back. Its words are the zone's: they
@@ -123,11 +136,13 @@ type Charge struct {
 // Zone is where the states of one kind live. It is safe for concurrent use, and so is each Limit bound to it. A zone keeps
 // no key after a call. All zones pass the kit in package zonetest.
 type Zone interface {
-	// Bind makes l a limit of the zone and sets l.Bound. The first one fixes the zone's kind; another kind is an error.
+	// Bind makes l a limit of the zone and has it Join the zone's Bound. The first one fixes the zone's kind; another kind
+	// is an error.
 	Bind(l *Limit) error
 
 	// Do decides on a request for key at now. A Charge comes with an admitted request in mode Take only. An error means
-	// that the zone could not decide; a request it has no room for is a Decision with NoRoom.
+	// that the zone could not decide; a request it has no room for is a Decision with NoRoom. In mode Reset the key is
+	// afterwards one that nobody has seen, and what was charged to it can't be refunded any more.
 	Do(ctx context.Context, now Time, l *Limit, key string, cost Cost, m Mode) (Decision, Charge, error)
 
 	// Refund gives back what c charged, or what is left of it.

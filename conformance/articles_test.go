@@ -30,6 +30,9 @@ http {
 }`, rate, limit)
 }
 
+// lateness is how many milliseconds a busy machine may wake up late in these tests.
+const lateness = 300
+
 // The measured table of article 2: thirty requests at one instant at 10r/s.
 func TestThirtyAtOnce(t *testing.T) {
 	t.Parallel()
@@ -50,8 +53,8 @@ func TestThirtyAtOnce(t *testing.T) {
 					t.Fatalf("got %d passed, %d refused, want %d and %d", len(passed), count(answers, 429), len(c.waits), 30-len(c.waits))
 				}
 				for i, want := range c.waits {
-					// Sending thirty requests takes a few milliseconds, in which debt drains; waking up takes some too.
-					if ms := int(passed[i].Milliseconds()); ms < want-25 || ms > want+100 {
+					// Never early, but for the milliseconds that sending thirty requests takes; late as a busy machine is.
+					if ms := int(passed[i].Milliseconds()); ms < want-25 || ms > want+lateness {
 						t.Errorf("wait %d: got %d ms, want %d", i, ms, want)
 					}
 				}
@@ -138,15 +141,16 @@ func TestTwoRoundsOfSix(t *testing.T) {
 		first := make(chan []answer)
 		go func() { first <- atOnce(t, g.Addr(8080), "/", 6) }()
 		time.Sleep(time.Until(start.Add(1807 * time.Millisecond)))
+		late := int(time.Since(start).Milliseconds()) - 1807 // a busy machine sends late, and then there is less to wait
 		second := atOnce(t, g.Addr(8080), "/", 6)
 		for i, round := range [][]answer{<-first, second} {
-			want := [][]int{{0, 500, 1000, 1500}, {193, 693, 1193}}[i]
+			want := [][]int{{0, 500, 1000, 1500}, {193 - late, 693 - late, 1193 - late}}[i]
 			passed := times(round, 200)
 			if len(passed) != len(want) || count(round, 429) != 6-len(want) {
 				t.Fatalf("round %d: got %d passed, %d refused, want %d and %d", i+1, len(passed), count(round, 429), len(want), 6-len(want))
 			}
 			for k, w := range want {
-				if ms := int(passed[k].Milliseconds()); ms < w-40 || ms > w+60 {
+				if ms := int(passed[k].Milliseconds()); ms < w-40 || ms > w+lateness {
 					t.Errorf("round %d, wait %d: got %d ms, want %d", i+1, k, ms, w)
 				}
 			}

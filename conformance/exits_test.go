@@ -47,6 +47,14 @@ func startBackend(t *testing.T) *backend {
 		c.Close()
 	})
 	mux.HandleFunc("/upgrade", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no such socket", 404) })
+	mux.HandleFunc("/socket", func(w http.ResponseWriter, r *http.Request) { // says nothing, and doesn't mind a client that left
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		t.Cleanup(func() { c.Close() })
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n")
+	})
 	mux.HandleFunc("/big", func(w http.ResponseWriter, r *http.Request) {
 		for range 1 << 14 {
 			if _, err := w.Write(make([]byte, 4096)); err != nil {
@@ -135,6 +143,29 @@ func TestLongPollsThatAreResetFreeTheirPlaces(t *testing.T) {
 				return strings.Count(g.Read("logs/access.log"), "/hang 499 PASSED\n") == 5
 			})
 		})
+	}
+}
+
+// An upgraded connection holds its place as long as it lives, and no longer: however the client ends it, the place is free
+// within 100 ms, though the backend keeps its side open.
+func TestAnUpgradedConnectionHoldsItsPlace(t *testing.T) {
+	t.Parallel()
+	b := startBackend(t)
+	g := gatewaytest.Start(t, gatewaytest.Limitgate(t), connConf(b, 1))
+	for _, how := range []struct {
+		name  string
+		leave func(net.Conn)
+	}{{"reset", reset}, {"close", func(c net.Conn) { c.Close() }}, {"half a close", func(c net.Conn) { _ = c.(*net.TCPConn).CloseWrite() }}} {
+		c := dial(t, g.Addr(8080), "GET /socket HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		if !strings.HasPrefix(line, "HTTP/1.1 101 ") {
+			t.Fatalf("got %q, want 101", line)
+		}
+		if a := get(g.URL(8080, "/ok")); a.status != 429 {
+			t.Errorf("beside an upgraded connection: got %d, want 429", a.status)
+		}
+		how.leave(c)
+		freed(t, g, how.name)
 	}
 }
 

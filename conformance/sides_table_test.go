@@ -26,7 +26,7 @@ var sides = []side{
 	},
 	{
 		name: "delays are logged one level below",
-		http: limitsLog + `limit_req_zone $binary_remote_addr zone=slow:1m rate=10r/s; limit_req_log_level notice;
+		http: limitsLog + `limit_req_zone $binary_remote_addr zone=slow:1m rate=1r/s; limit_req_log_level notice;
 		server { listen 127.0.0.1:@8080@; location / { limit_req zone=slow burst=9; proxy_pass http://127.0.0.1:@8081@; } }` + okServer,
 		raw: repeat(3, httpGet("/a")),
 	},

@@ -103,3 +103,33 @@ func BenchmarkAcquireRelease(b *testing.B) {
 		_ = p.Release(ctx)
 	}
 }
+
+// BenchmarkKinds: one decision of each kind on one of 1000 keys.
+func BenchmarkKinds(b *testing.B) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		name  string
+		limit limitgate.Algorithm
+	}{
+		{"req", limitgate.Req{Rate: limitgate.PerSecond(1_000_000), Burst: 1 << 40, NoDelay: true}},
+		{"token", limitgate.Token{Rate: limitgate.PerSecond(1_000_000), Capacity: 1 << 40}},
+		{"sliding", limitgate.Count{Limit: 1_000_000, Window: time.Minute}},
+		{"fixed", limitgate.Count{Limit: 16_000_000, Window: time.Minute, Windowing: limitgate.Fixed}},
+		{"days", limitgate.Count{Limit: 16_000_000, Window: 24 * time.Hour, Windowing: limitgate.Fixed, Calendar: time.FixedZone("CET", 3600)}},
+		{"log", limitgate.Count{Limit: 100, Window: time.Second, Windowing: limitgate.Log}},
+		{"pace", limitgate.Pace{Rate: 1_000_000_000}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			l := limiter(b, New(Config{Bytes: 8 << 20}), c.limit)
+			ks := keys(1000)
+			b.ReportAllocs()
+			i, now := 0, t0
+			for b.Loop() {
+				_, _ = l.TakeAt(ctx, now, ks[i], 1)
+				if i++; i == len(ks) {
+					i, now = 0, now.Add(20*time.Millisecond)
+				}
+			}
+		})
+	}
+}

@@ -26,6 +26,10 @@
 // one wins; a later pending one is cancelled. So at most one place of a fingerprint ever becomes live, and two first
 // requests of one key never get two budgets.
 //
+// # Logs
+//
+// do not fit into a slot: a zone of exact logs has a fixed pool of stamps instead, in shards with a lock each. See log.go.
+//
 // # Resize
 //
 // see resize.go: a second table is filled slot by slot while requests go on.

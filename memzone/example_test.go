@@ -40,3 +40,27 @@ func ExampleZone_Rebind() {
 	fmt.Println(d.Outcome, d.Excess, d.RetryAfter)
 	// Output: REJECTED 3.000 1m0s
 }
+
+// How many keys a zone holds, and what happened in it.
+func ExampleZone_Capacity() {
+	ctx := context.Background()
+	zone := memzone.New(memzone.Config{Bytes: 24 << 20})
+	limit, _ := limitgate.NewLimiter(zone, limitgate.Token{Rate: limitgate.PerSecond(5), Capacity: 10})
+	_, _ = limit.Take(ctx, "192.0.2.7")
+	_, _ = limit.Take(ctx, "192.0.2.8")
+	fmt.Println(zone.Capacity(), zone.Len(), zone.Stats().Inserts)
+	// Output: 1048576 2 2
+}
+
+// A zone that may not forget a state in force refuses new keys instead.
+func ExampleNew() {
+	ctx := context.Background()
+	zone := memzone.New(memzone.Config{Bytes: 128, Overflow: memzone.Reject}) // eight places
+	limit, _ := limitgate.NewLimiter(zone, limitgate.Req{Rate: limitgate.PerMinute(1)})
+	for i := range 9 {
+		if d, _ := limit.TakeAt(ctx, 0, string(rune('a'+i)), 1); d.NoRoom {
+			fmt.Println("key", i, "found no room;", zone.Stats().Full, "refused")
+		}
+	}
+	// Output: key 8 found no room; 1 refused
+}

@@ -83,10 +83,10 @@ func (z *Zone) weigh(ls []*line, h uint64, now limitgate.Time, l *limitgate.Limi
 	return c
 }
 
-// drainAt is when a state stops mattering. States of the exact arithmetic say so themselves.
+// drainAt is when a state stops mattering. States that are a debt in time say so themselves.
 func (z *Zone) drainAt(l *limitgate.Limit, w1 uint64, now limitgate.Time) limitgate.Time {
 	switch l.Kind {
-	case limitgate.KindReq:
+	case limitgate.KindReq, limitgate.KindToken, limitgate.KindPace:
 		return limitgate.Time(min(w1, math.MaxInt64))
 	case limitgate.KindConn:
 		return l.Steps.DrainAt(limitgate.State(held(w1)), now)

@@ -90,6 +90,9 @@ func (z *Zone) Resize(size int, now limitgate.Time) (int, error) {
 	}
 	z.resizing.Lock()
 	defer z.resizing.Unlock()
+	if g := z.logs.Load(); g != nil {
+		return z.resizeLogs(g, size, now)
+	}
 	old := z.table.Load()
 	if size/bucketBytes == int(old.buckets) {
 		return old.bytes(), nil

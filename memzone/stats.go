@@ -4,8 +4,8 @@ import "sync/atomic"
 
 // counters are one share of a zone's counts; a share has a cache line of its own.
 type counters struct {
-	inserts, reuses, hot, full, retries, refunds atomic.Uint64
-	_                                            [16]byte
+	inserts, reuses, hot, full, retries, refunds, contended atomic.Uint64
+	_                                                       [8]byte
 }
 
 func (z *Zone) count(h uint64) *counters { return &z.counters[h>>8&7] }
@@ -18,6 +18,7 @@ type Stats struct {
 	Full         uint64 // new keys that got no place
 	Retries      uint64 // requests that found somebody faster and looked again, each time
 	Refunds      uint64 // charges given back, released places included
+	Contended    uint64 // requests over several limits that were refused because others kept moving this one
 }
 
 // Stats gives the counts.
@@ -30,6 +31,7 @@ func (z *Zone) Stats() (s Stats) {
 		s.Full += c.full.Load()
 		s.Retries += c.retries.Load()
 		s.Refunds += c.refunds.Load()
+		s.Contended += c.contended.Load()
 	}
 	return s
 }
@@ -51,8 +53,11 @@ func (z *Zone) Held() (n uint64) {
 	return n
 }
 
-// Len is the number of states in the table, drained ones included. It walks the table.
+// Len is the number of states in the zone, drained ones included. It walks the table.
 func (z *Zone) Len() (n int) {
+	if g := z.logs.Load(); g != nil {
+		return g.len()
+	}
 	z.each(func(_, s uint64) { n++ })
 	return n
 }

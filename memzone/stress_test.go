@@ -26,12 +26,20 @@ func scale(n int) int {
 	return n
 }
 
+// named gives the fingerprint of a key under the limit that was bound last.
+func named(z *Zone, key string) uint64 {
+	if l := z.drain.Load(); l != nil && l.Salt != 0 {
+		return salted(z.hash(key), l.Salt)
+	}
+	return z.hash(key)
+}
+
 // names are n keys and where their fingerprints lead back to.
 func names(z *Zone, n int) ([]string, map[uint64]int) {
 	ks := keys(n)
 	of := map[uint64]int{}
 	for i, k := range ks {
-		of[z.hash(k)] = i
+		of[named(z, k)] = i
 	}
 	return ks, of
 }
@@ -55,62 +63,83 @@ func (t *table) twice(h uint64) bool {
 	return false
 }
 
+// counted are limits whose states tell what was charged to them: 5 within a second of t0, then none for a while.
+func counted() []struct {
+	limit   limitgate.Algorithm
+	charges func(s uint64) int64
+} {
+	debt := func(s uint64) int64 { return (int64(s) - int64(t0)) / int64(time.Millisecond) }
+	return []struct {
+		limit   limitgate.Algorithm
+		charges func(s uint64) int64
+	}{
+		{limitgate.Req{Rate: limitgate.PerSecond(1000), Burst: 4, NoDelay: true}, debt},
+		{limitgate.Token{Rate: limitgate.PerSecond(1000), Capacity: 5}, debt},
+		{limitgate.Count{Limit: 5, Window: time.Second, Windowing: limitgate.Fixed}, func(s uint64) int64 { return int64(s & (1<<24 - 1)) }},
+		{limitgate.Count{Limit: 5, Window: time.Second}, func(s uint64) int64 { return int64(s & (1<<20 - 1)) }},
+	}
+}
+
 // TestEvictionConservation: in zones so small that the keys do not fit, every admitted request is charged in exactly one life
-// of its own key, no life is charged more than 1+burst, and no key lives twice.
+// of its own key, no life is charged more than its limit, and no key lives twice.
 func TestEvictionConservation(t *testing.T) {
-	const workers, nkeys, limit = 8, 40, 5
 	for _, bytes := range []int{128, 256, 512} {
 		for _, policy := range []Overflow{Evict, Reject} {
-			t.Run(fmt.Sprintf("%d/%d", bytes, policy), func(t *testing.T) {
-				z := New(Config{Bytes: bytes, Overflow: policy})
-				l := limiter(t, z, limitgate.Req{Rate: limitgate.PerSecond(1000), Burst: limit - 1, NoDelay: true})
-				ks, of := names(z, nkeys)
-				charges := func(s uint64) int64 { return (int64(s) - int64(t0)) / int64(time.Millisecond) }
-				var admitted, gone [nkeys]atomic.Int64
-				var bad, twice atomic.Int64
-				z.gone = func(h, s uint64) {
-					k, ok := of[h]
-					if c := charges(s); !ok || c < 1 || c > limit {
-						bad.Add(1)
-					} else {
-						gone[k].Add(c)
-					}
-				}
-				var wg sync.WaitGroup
-				for w := range workers {
-					wg.Go(func() { // ends after its requests
-						r := rand.New(rand.NewPCG(uint64(w), 3))
-						for i := range scale(100000) {
-							k := r.IntN(nkeys)
-							if r.IntN(3) == 0 {
-								k = r.IntN(4)
-							}
-							if d, _ := l.TakeAt(context.Background(), t0, ks[k], 1); d.Admitted() {
-								admitted[k].Add(1)
-							}
-							if i&7 == 0 && z.table.Load().twice(z.hash(ks[k])) {
-								twice.Add(1)
-							}
-						}
-					})
-				}
-				wg.Wait()
-				lives := [nkeys]int64{}
-				z.each(func(h, s uint64) {
-					lives[of[h]]++
-					gone[of[h]].Add(charges(s))
+			for _, c := range counted() {
+				t.Run(fmt.Sprintf("%d/%d/%v", bytes, policy, c.limit.Kind()), func(t *testing.T) {
+					evictionConservation(t, New(Config{Bytes: bytes, Overflow: policy}), c.limit, c.charges)
 				})
-				for k := range nkeys {
-					if admitted[k].Load() != gone[k].Load() || lives[k] > 1 {
-						t.Errorf("key %d: admitted %d, charged %d, in %d places", k, admitted[k].Load(), gone[k].Load(), lives[k])
-					}
-				}
-				st := z.Stats()
-				if bad.Load()+twice.Load() > 0 || policy == Reject && st.HotEvictions > 0 {
-					t.Errorf("%d impossible states, %d keys seen twice, %+v", bad.Load(), twice.Load(), st)
-				}
-			})
+			}
 		}
+	}
+}
+
+func evictionConservation(t *testing.T, z *Zone, a limitgate.Algorithm, charges func(uint64) int64) {
+	const workers, nkeys, limit = 8, 40, 5
+	l := limiter(t, z, a)
+	ks, of := names(z, nkeys)
+	var admitted, gone [nkeys]atomic.Int64
+	var bad, twice atomic.Int64
+	z.gone = func(h, s uint64) {
+		k, ok := of[h]
+		if c := charges(s); !ok || c < 1 || c > limit {
+			bad.Add(1)
+		} else {
+			gone[k].Add(c)
+		}
+	}
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() { // ends after its requests
+			r := rand.New(rand.NewPCG(uint64(w), 3))
+			for i := range scale(30000) {
+				k := r.IntN(nkeys)
+				if r.IntN(3) == 0 {
+					k = r.IntN(4)
+				}
+				if d, _ := l.TakeAt(context.Background(), t0, ks[k], 1); d.Admitted() {
+					admitted[k].Add(1)
+				}
+				if i&7 == 0 && z.table.Load().twice(named(z, ks[k])) {
+					twice.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	lives := [nkeys]int64{}
+	z.each(func(h, s uint64) {
+		lives[of[h]]++
+		gone[of[h]].Add(charges(s))
+	})
+	for k := range nkeys {
+		if admitted[k].Load() != gone[k].Load() || lives[k] > 1 {
+			t.Errorf("key %d: admitted %d, charged %d, in %d places", k, admitted[k].Load(), gone[k].Load(), lives[k])
+		}
+	}
+	st := z.Stats()
+	if bad.Load()+twice.Load() > 0 || z.overflow == Reject && st.HotEvictions > 0 {
+		t.Errorf("%d impossible states, %d keys seen twice, %+v", bad.Load(), twice.Load(), st)
 	}
 }
 

@@ -28,9 +28,11 @@ const DefaultBytes = 1 << 20
 
 // Config is what a zone is made of. The zero Config is a zone of DefaultBytes that evicts.
 type Config struct {
-	// Bytes is the size of the table: 16 for each place, rounded down to 128, at least 128. A new key finds its candidate
-	// places taken by states in force once in 10,000 times when three quarters of all places are (TestCapacity): count on
-	// 21 bytes for each key that is limited at one time. Keys whose states have drained need no place.
+	// Bytes is the size of the table: 16 for each place, rounded down to 128, at least 128. Count on 24 bytes for each key that
+	// is limited at one time (Zone.Capacity). Keys whose states have drained need no place.
+	//
+	// A zone of exact logs (limitgate.Count with Windowing Log) takes 248 bytes for each key and, together, 21 stamps; in the
+	// end it is 64 bytes for each 7 stamps of a key.
 	Bytes    int
 	Overflow Overflow
 }
@@ -48,6 +50,9 @@ type Zone struct {
 
 	counters [8]counters
 
+	logs  atomic.Pointer[logs] // of a zone of kind log, instead of the table
+	lives atomic.Uint64        // numbers its logs
+
 	gone func(h, state uint64) // tests only: told of each state that lost its slot
 }
 
@@ -63,7 +68,24 @@ func New(c Config) *Zone {
 }
 
 // Bytes is the size of the table now.
-func (z *Zone) Bytes() int { return z.table.Load().bytes() }
+func (z *Zone) Bytes() int {
+	if g := z.logs.Load(); g != nil {
+		return g.size
+	}
+	return z.table.Load().bytes()
+}
+
+// Capacity is how many keys the zone holds at one time before one in 10,000 new ones finds no drained state in its candidate
+// places, and the overflow policy decides: two thirds of all places. (Of a zone of logs see Config.)
+func (z *Zone) Capacity() int {
+	if g := z.logs.Load(); g != nil {
+		return g.capacity()
+	}
+	return len(z.table.Load().lines) * 4 * 2 / 3
+}
+
+// Contended counts a request that limitgate.All refused because others kept moving one of its limits, the one on this zone.
+func (z *Zone) Contended() { z.counters[0].contended.Add(1) }
 
 // Kind is the kind of the zone's states; KindNone before the first limit is bound.
 func (z *Zone) Kind() limitgate.Kind { return limitgate.Kind(z.kind.Load()) }
@@ -74,8 +96,14 @@ func (z *Zone) Bind(l *limitgate.Limit) error {
 	if !z.kind.CompareAndSwap(uint32(limitgate.KindNone), uint32(k)) && z.Kind() != k {
 		return fmt.Errorf("memory zone: holds states of kind %v, which a limit of kind %v can't read; give it a zone of its own", z.Kind(), k)
 	}
-	l.Bound = z.bound.Load()
-	l.Bound.Raise(l.Steps.Span())
+	if k == limitgate.KindLog {
+		if err := z.bindLog(l); err != nil {
+			return err
+		}
+	}
+	if err := z.bound.Load().Join(l); err != nil {
+		return fmt.Errorf("memory zone: %w", err)
+	}
 	z.drain.Store(l)
 	return nil
 }
@@ -96,13 +124,19 @@ func (z *Zone) hash(key string) uint64 {
 // Do implements limitgate.Zone. It never fails.
 func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge, err error) {
 	h := z.hash(key)
+	if l.Salt != 0 {
+		h = salted(h, l.Salt)
+	}
+	if m == limitgate.Reset || l.Kind == limitgate.KindLog {
+		return z.rare(now, l, h, cost, m)
+	}
 	for {
 		t, p, w0, w1 := z.seek(h)
 		var n limitgate.State
 		if l.Kind == limitgate.KindConn {
 			n, d = stepConn(l, w1, now, cost)
 		} else {
-			n, d = l.Steps.Step(limitgate.State(w1), now, cost, l.Bound.Span())
+			n, d = l.Steps.Step(limitgate.State(w1), now, cost, l.Bound.Full())
 		}
 		if m != limitgate.Take || d.Outcome == limitgate.Rejected {
 			if p == nil && d.Outcome != limitgate.Rejected && !z.room(t, h, now, l) {
@@ -135,6 +169,38 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 	}
 }
 
+// salted is the fingerprint of a key under a salt.
+func salted(h, salt uint64) uint64 {
+	if h ^= salt & ownerMask; h != 0 {
+		return h
+	}
+	return 1 << 8
+}
+
+// rare does what is not the way of an ordinary request.
+func (z *Zone) rare(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge, err error) {
+	switch {
+	case m != limitgate.Reset:
+		d, c = z.doLog(now, l, h, cost, m)
+	case l.Kind == limitgate.KindLog:
+		z.resetLog(h)
+	default:
+		z.reset(h)
+	}
+	return d, c, nil
+}
+
+// reset empties the slot of a key: what it held is gone, and so is the life that charges name.
+func (z *Zone) reset(h uint64) {
+	for {
+		_, p, w0, w1 := z.seek(h)
+		if p == nil || pair.CAS(p, w0, w1, w0&versionMask, 0) {
+			return
+		}
+		z.count(h).retries.Add(1)
+	}
+}
+
 // genShift is where the table stands in Charge.Life.
 const genShift = 40
 
@@ -151,6 +217,10 @@ func (z *Zone) Refund(_ context.Context, now limitgate.Time, l *limitgate.Limit,
 		return nil
 	}
 	z.count(c.Key).refunds.Add(1)
+	if l.Kind == limitgate.KindLog {
+		z.refundLog(c)
+		return nil
+	}
 	conn := l.Kind == limitgate.KindConn
 	for {
 		t, p, w0, w1 := z.seek(c.Key)

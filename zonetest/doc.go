@@ -14,7 +14,7 @@ import (
 	"github.com/limitgate/limitgate"
 )
 
-// Factory makes an empty zone with room for at least 10,000 keys.
+// Factory makes an empty zone with room for at least 10,000 keys; of logs, for a hundred and one of 10,000 stamps.
 type Factory func(testing.TB) limitgate.Zone
 
 // Run runs the whole kit as subtests.
@@ -28,6 +28,13 @@ func Run(t *testing.T, f Factory) {
 		{"NginxVectors", NginxVectors},
 		{"ConnVectors", ConnVectors},
 		{"ReqThenConnVectors", ReqThenConnVectors},
+		{"TokenVectors", TokenVectors},
+		{"FixedVectors", FixedVectors},
+		{"SlidingVectors", SlidingVectors},
+		{"LogVectors", LogVectors},
+		{"ArticleVectors", ArticleVectors},
+		{"Windows", Windows},
+		{"Resets", Resets},
 		{"Kinds", Kinds},
 		{"Check", CheckChangesNothing},
 		{"KeepsNoKey", KeepsNoKey},

@@ -48,24 +48,38 @@ func ms(n int64) limitgate.Time { return t0 + limitgate.Time(n*int64(time.Millis
 
 // Kinds tests this: the first limit fixes what a zone holds, and another kind is refused.
 func Kinds(t testing.TB, f Factory) {
-	req := limitgate.Req{Rate: limitgate.PerSecond(1)}
-	nginx := limitgate.Req{Rate: limitgate.PerSecond(1), Arithmetic: limitgate.Nginx}
-	kinds := []limitgate.Algorithm{req, nginx, limitgate.Conn{Limit: 1}}
-	for i, a := range kinds {
+	kinds := append(takers(1), limitgate.Conn{Limit: 1})
+	for _, a := range kinds {
 		z := f(t)
 		limiter(t, z, a)
-		for j, b := range kinds {
-			if _, err := limitgate.NewLimiter(z, b); (err == nil) != (i == j) {
-				t.Errorf("%v on a zone of %v: error %v", b.Kind(), a.Kind(), err)
+		for _, b := range kinds {
+			want := a.Kind() == b.Kind() && (a.Kind() != limitgate.KindFixed || a == b)
+			if _, err := limitgate.NewLimiter(z, b); (err == nil) != want {
+				t.Errorf("%+v on a zone of %v: error %v", b, a.Kind(), err)
 			}
 		}
 	}
 }
 
+// alike are limits of each kind that decide something about once in 100 ms.
+func alike(burst int64) []limitgate.Algorithm {
+	rate := limitgate.PerSecond(10)
+	return []limitgate.Algorithm{
+		limitgate.Req{Rate: rate, Burst: burst, Delay: 1},
+		limitgate.Req{Rate: rate, Burst: burst, Delay: 1, Arithmetic: limitgate.Nginx},
+		limitgate.Token{Rate: rate, Capacity: burst + 1},
+		limitgate.Count{Limit: burst + 1, Window: 400 * time.Millisecond},
+		limitgate.Count{Limit: burst + 1, Window: 400 * time.Millisecond, Windowing: limitgate.Fixed},
+		limitgate.Count{Limit: burst + 1, Window: 400 * time.Millisecond, Windowing: limitgate.Fixed, First: true},
+		limitgate.Count{Limit: burst + 1, Window: 400 * time.Millisecond, Windowing: limitgate.Log},
+		limitgate.Pace{Rate: 10, Burst: 1, Queue: time.Duration(burst) * 100 * time.Millisecond},
+	}
+}
+
 // CheckChangesNothing tests this: a check tells what a take would, as often as asked, at every state, a cut included.
 func CheckChangesNothing(t testing.TB, f Factory) {
-	for _, a := range []limitgate.Arithmetic{limitgate.Exact, limitgate.Nginx} {
-		l := limiter(t, f(t), limitgate.Req{Rate: limitgate.PerSecond(10), Burst: 3, Delay: 1, Arithmetic: a})
+	for _, a := range alike(3) {
+		l := limiter(t, f(t), a)
 		r := rand.New(rand.NewPCG(1, 2))
 		now := int64(0)
 		for i := range 500 {
@@ -75,9 +89,9 @@ func CheckChangesNothing(t testing.TB, f Factory) {
 				at = ms(now - 3_600_000)
 			}
 			cost := limitgate.Cost(1 + r.Int64N(3))
-			a, b := check(t, l, at, "k", cost), check(t, l, at, "k", cost)
-			if got := take(t, l, at, "k", cost); got != a || got != b {
-				t.Fatalf("step %d: checked %+v and %+v, took %+v", i, a, b, got)
+			c, d := check(t, l, at, "k", cost), check(t, l, at, "k", cost)
+			if got := take(t, l, at, "k", cost); got != c || got != d {
+				t.Fatalf("%v step %d: checked %+v and %+v, took %+v", a.Kind(), i, c, d, got)
 			}
 		}
 	}
@@ -139,34 +153,56 @@ func Places(t testing.TB, f Factory) {
 	}
 }
 
-// Twin tests this: over random requests the zone decides as Model does, to the last field.
+// Twin tests this: over random requests, refunds and resets the zone decides as Model does, to the last field.
 func Twin(t testing.TB, f Factory) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 40 {
-		q := limitgate.Req{Rate: limitgate.Per(1+r.Int64N(50), time.Duration(1+r.Int64N(90))*time.Second), Burst: r.Int64N(6), Delay: r.Int64N(3)}
-		if r.IntN(2) == 0 {
-			q.Arithmetic = limitgate.Nginx
+	for i := range alike(1) {
+		for seed := range uint64(6) {
+			twin(t, f(t), i, rand.New(rand.NewPCG(seed, 4)))
 		}
-		other := q
-		other.Burst = r.Int64N(12)
-		za, zb := f(t), NewModel()
-		var a, b [2]*limitgate.Limiter
-		for i, q := range []limitgate.Req{q, other} {
-			a[i], b[i] = limiter(t, za, q), limiter(t, zb, q)
+	}
+}
+
+// twin asks a zone and a Model the same. Two limits of one kind share each.
+func twin(t testing.TB, z limitgate.Zone, kind int, r *rand.Rand) {
+	ctx := context.Background()
+	m := NewModel()
+	var a, b [2]*limitgate.Limiter
+	for i := range a {
+		q := alike(r.Int64N(12))[kind]
+		a[i], b[i] = limiter(t, z, q), limiter(t, m, q)
+	}
+	type pair struct{ a, b limitgate.Receipt }
+	var kept []pair
+	now := t0
+	for i := range 400 {
+		now += limitgate.Time(r.Int64N(int64(100 * time.Millisecond)))
+		switch r.IntN(40) {
+		case 0:
+			now -= limitgate.Time(r.Int64N(int64(time.Hour)))
+		case 1:
+			now -= limitgate.Time(r.Int64N(int64(time.Second)))
+		case 2:
+			now += limitgate.Time(r.Int64N(int64(time.Hour)))
 		}
-		now := t0
-		for i := range 300 {
-			now += limitgate.Time(r.Int64N(int64(q.Rate.Interval())))
-			if r.IntN(40) == 0 {
-				now -= limitgate.Time(r.Int64N(int64(time.Hour)))
+		key, cost, n := strconv.Itoa(r.IntN(5)), limitgate.Cost(1), r.IntN(2)
+		switch r.IntN(12) {
+		case 0, 1:
+			cost += limitgate.Cost(r.Int64N(4))
+		case 2:
+			if len(kept) > 0 {
+				k := r.IntN(len(kept))
+				_, _ = kept[k].a.RefundAt(ctx, now), kept[k].b.RefundAt(ctx, now)
 			}
-			key, cost, n := strconv.Itoa(r.IntN(5)), limitgate.Cost(1), r.IntN(2)
-			if r.IntN(5) == 0 {
-				cost += limitgate.Cost(r.Int64N(4))
-			}
-			if got, want := take(t, a[n], now, key, cost), take(t, b[n], now, key, cost); got != want {
-				t.Fatalf("%+v, step %d: got %+v, want %+v", q, i, got, want)
+		case 3:
+			if r.IntN(10) == 0 {
+				_, _ = a[n].Reset(ctx, key), b[n].Reset(ctx, key)
 			}
 		}
+		ra, got, err := a[n].TakeReceiptAt(ctx, now, key, cost)
+		rb, want, err2 := b[n].TakeReceiptAt(ctx, now, key, cost)
+		if got != want || err != nil || err2 != nil {
+			t.Fatalf("%+v, step %d: got %+v %v, want %+v", a[n].Algorithm(), i, got, err, want)
+		}
+		kept = append(kept, pair{ra, rb})
 	}
 }

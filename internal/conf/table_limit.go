@@ -38,7 +38,8 @@ func limitSpecs() []Spec {
 			Doc: "How much of an answer is sent before limit_rate begins to act. May hold variables."},
 		{Name: "limit_arithmetic", Contexts: HTTP, Min: 1, Max: 1, Usage: "exact | nginx", Default: "exact", check: oneOf("exact", "nginx"),
 			Doc: "How limit_req counts (not in nginx). exact keeps every rate as written: 1r/m is one in 60 seconds. nginx decides bit for bit as nginx " +
-				"does, with its rounding of rates to thousandths a second and its clock of milliseconds."},
+				"does, with its rounding of rates to thousandths a second and its clock of milliseconds. What a zone holds is of one " +
+				"of the two: to change it in a running process, give the zones other names."},
 		{Name: "limit_headers", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "off | draft | legacy", Default: "off", check: oneOf("off", "draft", "legacy"),
 			Doc: "Which header lines tell a client about its limit (not in nginx): draft sends RateLimit and RateLimit-Policy, legacy X-RateLimit-Limit, " +
 				"-Remaining and -Reset. Retry-After comes with every refusal that has a time, whatever this says."},

@@ -15,11 +15,10 @@ const detachedEnv = "LIMITGATE_DETACHED"
 // detach starts the process anew in a session of its own if the configuration says `daemon on;`, and waits until it
 // serves. parent is true in the process that was started first: it exits with code. A running Go program can't fork, so
 // the child does everything from reading the configuration on.
-func detach(o Options) (code int, parent bool) {
+func (s *shared) detach() (code int, parent bool) {
 	if os.Getenv(detachedEnv) != "" {
 		return 0, false
 	}
-	s := newShared(o, buildProgram)
 	if _, errs, set := s.parse(); errs.Failed() || !set.detach {
 		return 0, false // Open will tell
 	}
@@ -87,6 +86,7 @@ func (d *Daemon) redirectStderr() error {
 	path := os.DevNull
 	if d.boot.both {
 		path, _ = d.options.errorLog()
+		path = d.options.full(path)
 	}
 	for _, l := range d.current.config.Main.All("error_log") {
 		if l.Arg(0) == "stderr" {

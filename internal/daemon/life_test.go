@@ -267,6 +267,16 @@ server { listen $addr; location / { limit_req zone=one; proxy_pass http://` + "$
 	if log := g.read("error.log"); !strings.Contains(log, want) {
 		t.Errorf("error.log lacks %s:\n%s", want, log)
 	}
+	g.config("limit_arithmetic nginx; " + text("$remote_addr", "2r/m", "2m"))
+	var faults *ConfigError
+	if err := g.Reload(); !errors.As(err, &faults) {
+		t.Errorf("another arithmetic: got %v, want that it is refused", err)
+	} else if f := faults.List[0]; !strings.HasPrefix(f.Error(), `zone "one": `) || !strings.Contains(f.Help, "another name") {
+		t.Errorf("another arithmetic: got %v, help %q, want the zone and what would be right", f, f.Help)
+	}
+	if got := g.status("/"); got != 503 {
+		t.Errorf("after refused files: %d, want 503: the debt is kept", got)
+	}
 	g.config(plain)
 	if err := g.Reload(); err != nil {
 		t.Fatal(err)

@@ -60,16 +60,16 @@ func (o *Options) file() string {
 	return systemConf
 }
 
-// errorLog returns where errors go at first, and whether somebody said so. A prefix stands for the layout of an installed
-// nginx, with its logs folder; without one the terminal is the place that surely exists.
+// errorLog returns where errors go at first, relative to the prefix, and whether somebody said so. A prefix stands for the
+// layout of an installed nginx, with its logs folder; without one the terminal is the place that surely exists.
 func (o *Options) errorLog() (path string, said bool) {
 	switch {
 	case o.ErrorLog == "stderr":
 		return "stderr", true
 	case o.ErrorLog != "":
-		return o.full(o.ErrorLog), true
+		return o.ErrorLog, true
 	case o.Prefix != "":
-		return o.full("logs/error.log"), true
+		return "logs/error.log", true
 	}
 	return "stderr", false
 }

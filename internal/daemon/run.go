@@ -21,10 +21,11 @@ func Run(o Options) int {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGUSR1)
 	defer signal.Stop(signals)
-	if code, parent := detach(o); parent {
+	s := newShared(o, buildProgram)
+	if code, parent := s.detach(); parent {
 		return code
 	}
-	d, err := Open(o)
+	d, err := open(s, openEngine)
 	if err != nil {
 		return exitBad
 	}

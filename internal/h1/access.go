@@ -1,31 +1,30 @@
 package h1
 
-// RequestLine is $request: the line as it came, without its line end.
-func (r *Request) RequestLine(b []byte) []byte { return r.l.line.Of(b) }
+import "github.com/limitgate/limitgate/internal/header"
 
-// Method is the method's token as it came, Verb the method if nginx knows it by name.
+// RequestLine is $request: the line as it came, without its line end; what there is of a line that is not complete
+// (ngx_http_variable_request_line).
+func (r *Request) RequestLine(b []byte) []byte {
+	if r.l.line.End == 0 {
+		return firstLine(b[r.l.line.Start:])
+	}
+	return r.l.line.Of(b)
+}
+
+// LineDone tells that the request line was read and is sound: what it says can be asked for.
+func (r *Request) LineDone() bool { return r.inHeaders }
+
+// Method is the method's token as it came.
 func (r *Request) Method(b []byte) []byte { return r.l.method.Of(b) }
-
-// Verb is the method.
-func (r *Request) Verb() Method { return r.l.verb }
 
 // Target is $request_uri: the target without scheme and authority.
 func (r *Request) Target(b []byte) []byte { return r.l.target.Of(b) }
 
-// EmptyPath tells that the target was of the form "http://host?args" and so begins with '?'.
-func (r *Request) EmptyPath() bool { return r.l.emptyPath }
-
-// Absolute tells that the request line named the host.
-func (r *Request) Absolute() bool { return r.l.hasHost }
-
 // Version is the version: 0, 9 for HTTP/0.9.
 func (r *Request) Version() (major, minor int) { return int(r.l.major), int(r.l.minor) }
 
-// AtLeast11 tells whether the client speaks HTTP/1.1 or a later 1.x.
-func (r *Request) AtLeast11() bool { return r.l.major == 1 && r.l.minor > 0 }
-
-// Simple tells that the request is HTTP/0.9: it has no headers and its response has no head.
-func (r *Request) Simple() bool { return r.l.major == 0 }
+// atLeast11 tells whether the client speaks HTTP/1.1 or a later 1.x.
+func (r *Request) atLeast11() bool { return r.l.major == 1 && r.l.minor > 0 }
 
 // Protocol is $server_protocol as it came; "HTTP/0.9" isn't written on the wire and is empty here.
 func (r *Request) Protocol(b []byte) []byte { return r.l.protocol.Of(b) }
@@ -37,9 +36,6 @@ func (r *Request) Path(b []byte) []byte {
 	}
 	return r.path.Of(b)
 }
-
-// Normalized tells that Path differs in its bytes or its place from the target.
-func (r *Request) Normalized() bool { return r.pathOwned }
 
 // Args is $args.
 func (r *Request) Args(b []byte) []byte { return r.args.Of(b) }
@@ -78,7 +74,7 @@ func (r *Request) Reading() string {
 
 // Expect100 tells that the client waits for "100 Continue" (ngx_http_test_expect).
 func (r *Request) Expect100(b []byte) bool {
-	return r.AtLeast11() && EqualFold(r.Value(b, HeaderExpect), "100-continue")
+	return r.atLeast11() && header.EqualFold(r.Value(b, header.Expect), "100-continue")
 }
 
 // Body is the framing of the request's body.

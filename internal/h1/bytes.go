@@ -6,7 +6,7 @@ import (
 )
 
 // load64 reads eight bytes at i, first byte lowest. The compiler makes one load of it.
-func load64[T []byte | string](b T, i int) uint64 {
+func load64(b []byte, i int) uint64 {
 	_ = b[i+7]
 	return uint64(b[i]) | uint64(b[i+1])<<8 | uint64(b[i+2])<<16 | uint64(b[i+3])<<24 |
 		uint64(b[i+4])<<32 | uint64(b[i+5])<<40 | uint64(b[i+6])<<48 | uint64(b[i+7])<<56
@@ -26,36 +26,6 @@ func indexControl(b []byte, i int) int {
 		i++
 	}
 	return i
-}
-
-func lower(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		c |= 0x20
-	}
-	return c
-}
-
-// EqualFold tells whether b, ASCII letters lowered, is low.
-func EqualFold(b []byte, low string) bool {
-	if len(b) != len(low) {
-		return false
-	}
-	for i := range len(low) {
-		if lower(b[i]) != low[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// ContainsFold tells whether low, which begins with a letter, occurs in b, ASCII letters lowered (nginx's ngx_strcasestrn: "closed" contains "close").
-func ContainsFold(b []byte, low string) bool {
-	for i := 0; i+len(low) <= len(b); i++ {
-		if b[i]|0x20 == low[0] && EqualFold(b[i:i+len(low)], low) {
-			return true
-		}
-	}
-	return false
 }
 
 // ParseLength reads a decimal byte count as ngx_atoof does: digits only, at least one, no overflow.

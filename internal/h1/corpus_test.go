@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/limitgate/limitgate/internal/header"
 )
 
 var update = flag.Bool("update", false, "rewrite what testdata expects")
@@ -109,7 +111,7 @@ func short(s string) string { return s[:min(len(s), 200)] }
 // echo is what the judge's configuration returns for a good request.
 func echo(r *Request, raw []byte) string {
 	return strings.Join([]string{string(r.Method(raw)), string(r.Target(raw)), string(r.Path(raw)), string(r.Args(raw)), string(r.Host(raw)),
-		string(r.Protocol(raw)), strconv.Itoa(r.Length()), string(r.Value(raw, HeaderContentLength)), string(r.Value(raw, HeaderUserAgent)), string(r.RequestLine(raw))}, "|")
+		string(r.Protocol(raw)), strconv.Itoa(r.Length()), string(r.Value(raw, header.ContentLength)), string(r.Value(raw, header.UserAgent)), string(r.RequestLine(raw))}, "|")
 }
 
 func TestCorpus(t *testing.T) {

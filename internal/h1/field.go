@@ -1,5 +1,7 @@
 package h1
 
+import "github.com/limitgate/limitgate/internal/header"
+
 // verdict is what a parser step says about the bytes it saw.
 type verdict uint8
 
@@ -67,6 +69,7 @@ type fieldParser struct {
 	start, pos         int32
 	nameEnd            int32
 	valStart, valEnd   int32
+	id                 header.ID // of the line just read
 	state              fieldState
 	invalid            bool
 	underscores        bool // names may contain '_'
@@ -76,21 +79,13 @@ type fieldParser struct {
 // begin readies the parser for the line at pos.
 func (f *fieldParser) begin() { f.state, f.start, f.invalid = fieldStart, f.pos, false }
 
-// id is the ID of the line just read.
-func (f *fieldParser) id(b []byte) HeaderID {
-	if f.invalid {
-		return HeaderOther
-	}
-	return lookupAt(b, int(f.start), int(f.nameEnd))
-}
-
-// header is the line just read, whose ID is id.
-func (f *fieldParser) header(id HeaderID) Header {
-	return Header{Name: Span{f.start, f.nameEnd}, Value: Span{f.valStart, f.valEnd}, ID: id, Invalid: f.invalid}
+// header is the line just read.
+func (f *fieldParser) header() Header {
+	return Header{Name: Span{f.start, f.nameEnd}, Value: Span{f.valStart, f.valEnd}, ID: f.id, Invalid: f.invalid}
 }
 
 // whole reads a line that has nothing special and is all here, which is nearly every line. Otherwise it reports false
-// and has changed nothing.
+// and has changed nothing but id.
 func (f *fieldParser) whole(b []byte) bool {
 	start := int(f.pos)
 	i := start
@@ -118,6 +113,7 @@ func (f *fieldParser) whole(b []byte) bool {
 		i--
 	}
 	f.nameEnd, f.valStart, f.valEnd = int32(nameEnd), int32(value), int32(i)
+	f.id = header.Lookup(b[start:nameEnd])
 	return true
 }
 
@@ -126,6 +122,18 @@ func (f *fieldParser) next(b []byte) verdict {
 	if f.state == fieldStart && f.whole(b) {
 		return lineDone
 	}
+	v := f.resume(b)
+	if v == lineDone {
+		f.id = header.Other
+		if !f.invalid {
+			f.id = header.Lookup(b[f.start:f.nameEnd])
+		}
+	}
+	return v
+}
+
+// resume is next for a line that is not whole: it goes on in the state that the last call left.
+func (f *fieldParser) resume(b []byte) verdict {
 	switch f.state {
 	case fieldStart:
 		i := int(f.pos)

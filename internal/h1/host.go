@@ -25,18 +25,18 @@ func buildHostClass() (t [256]uint8) {
 	return t
 }
 
-// Host is what ParseHost found out about a host: how long the name in front of the port is, whether it has upper-case
+// hostParts is what parseHost found out about a host: how long the name in front of the port is, whether it has upper-case
 // letters, and the port, 0 when there is none.
-type Host struct {
+type hostParts struct {
 	Len   int
 	Upper bool
 	Port  uint16
 }
 
-// ParseHost checks a host with or without port (ngx_http_validate_host): no empty name, no two dots in a row, brackets
+// parseHost checks a host with or without port (ngx_http_validate_host): no empty name, no two dots in a row, brackets
 // closed, port a number up to 65535. A dot at the end of the name is not counted into Len.
-func ParseHost(h []byte) (Host, bool) {
-	var r Host
+func parseHost(h []byte) (hostParts, bool) {
+	var r hostParts
 	if len(h) > 0 && h[0] == '[' {
 		return parseLiteral(h)
 	}
@@ -63,9 +63,9 @@ func ParseHost(h []byte) (Host, bool) {
 	return r, ok && r.Len > 0
 }
 
-// parseLiteral is ParseHost for "[address]".
-func parseLiteral(h []byte) (Host, bool) {
-	var r Host
+// parseLiteral is parseHost for "[address]".
+func parseLiteral(h []byte) (hostParts, bool) {
+	var r hostParts
 	i, dot := 1, -2
 	for ; i < len(h) && h[i] != ']'; i++ {
 		switch hostClass[h[i]] {
@@ -109,11 +109,4 @@ func hostPort(h []byte) (uint16, bool) {
 		}
 	}
 	return uint16(port), true
-}
-
-func appendLower(dst, b []byte) []byte {
-	for _, c := range b {
-		dst = append(dst, lower(c))
-	}
-	return dst
 }

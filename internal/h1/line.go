@@ -61,9 +61,8 @@ type lineParser struct {
 	pos                            int32
 	major, minor                   int16
 	state                          lineState
-	verb                           Method
+	verb                           method
 	complex                        bool // the path must be normalised
-	emptyPath                      bool // "http://host?args"
 	hasHost                        bool
 }
 
@@ -125,7 +124,7 @@ func (p *lineParser) scanMethod(b []byte) verdict {
 		return badMethod
 	}
 	p.method.End = int32(i)
-	p.verb = LookupMethod(p.method.Of(b))
+	p.verb = lookupMethod(p.method.Of(b))
 	p.state = lineSpaces
 	return goOn
 }
@@ -141,7 +140,7 @@ func (p *lineParser) scanSpaces(b []byte) verdict {
 	}
 	c := b[i]
 	switch {
-	case p.verb == MethodConnect:
+	case p.verb == methodConnect:
 		p.state = lineHostStart
 	case c == '/':
 		p.target.Start = int32(i)
@@ -205,7 +204,7 @@ func (p *lineParser) scanAuthority(b []byte) verdict {
 			continue
 		case linePort:
 			p.state = linePortMore
-			if p.verb == MethodConnect && (c < '0' || c > '9') {
+			if p.verb == methodConnect && (c < '0' || c > '9') {
 				return badRequest
 			}
 		}
@@ -219,7 +218,7 @@ func (p *lineParser) scanAuthority(b []byte) verdict {
 		} else if c == ':' {
 			p.state = linePort
 			continue
-		} else if p.verb == MethodConnect {
+		} else if p.verb == methodConnect {
 			return badRequest
 		}
 		return p.endAuthority(i, c)
@@ -232,7 +231,7 @@ func (p *lineParser) scanAuthority(b []byte) verdict {
 func (p *lineParser) endAuthority(i int, c byte) verdict {
 	p.host.End, p.hasHost = int32(i), true
 	p.pos = int32(i)
-	if p.verb == MethodConnect {
+	if p.verb == methodConnect {
 		if c != ' ' {
 			return badRequest
 		}
@@ -246,7 +245,7 @@ func (p *lineParser) endAuthority(i int, c byte) verdict {
 	case '?':
 		p.target.Start = int32(i)
 		p.pos, p.args = int32(i+1), int32(i+1)
-		p.emptyPath, p.complex = true, true
+		p.complex = true
 		p.state = lineArgs
 	case ' ':
 		// The target is "/": nginx too borrows the slash of "://" for it.
@@ -342,7 +341,7 @@ func (p *lineParser) scanProtocol(b []byte) verdict {
 		}
 		if k == len(name)-1 {
 			p.pos, p.state = int32(i+1), lineMajor
-			if p.verb == MethodConnect {
+			if p.verb == methodConnect {
 				p.target = span(i, i+1) // "/", borrowed as above
 			}
 			return goOn
@@ -410,7 +409,7 @@ func (p *lineParser) end(lineEnd, next int) verdict {
 		p.protocol.End = int32(lineEnd)
 	}
 	p.pos = int32(next)
-	if p.major == 0 && p.verb != MethodGet {
+	if p.major == 0 && p.verb != methodGet {
 		return bad09
 	}
 	return lineDone

@@ -1,64 +1,24 @@
 package h1
 
-// Method is a request method nginx knows by name; MethodOther is any other token.
-type Method uint8
+// method is a request method that the codec treats apart; methodOther is any other token.
+type method uint8
 
-// The methods.
 const (
-	MethodOther Method = iota
-	MethodGet
-	MethodHead
-	MethodPost
-	MethodPut
-	MethodDelete
-	MethodMkcol
-	MethodCopy
-	MethodMove
-	MethodOptions
-	MethodPropfind
-	MethodProppatch
-	MethodLock
-	MethodUnlock
-	MethodPatch
-	MethodTrace
-	MethodConnect
+	methodOther method = iota
+	methodGet          // the only one of HTTP/0.9
+	methodConnect
+	methodTrace
 )
 
-// LookupMethod returns the method a token names. Methods are case-sensitive.
-func LookupMethod(token []byte) Method {
+// lookupMethod returns the method a token names. Methods are case-sensitive.
+func lookupMethod(token []byte) method {
 	switch string(token) {
 	case "GET":
-		return MethodGet
-	case "HEAD":
-		return MethodHead
-	case "POST":
-		return MethodPost
-	case "PUT":
-		return MethodPut
-	case "DELETE":
-		return MethodDelete
-	case "MKCOL":
-		return MethodMkcol
-	case "COPY":
-		return MethodCopy
-	case "MOVE":
-		return MethodMove
-	case "OPTIONS":
-		return MethodOptions
-	case "PROPFIND":
-		return MethodPropfind
-	case "PROPPATCH":
-		return MethodProppatch
-	case "LOCK":
-		return MethodLock
-	case "UNLOCK":
-		return MethodUnlock
-	case "PATCH":
-		return MethodPatch
-	case "TRACE":
-		return MethodTrace
+		return methodGet
 	case "CONNECT":
-		return MethodConnect
+		return methodConnect
+	case "TRACE":
+		return methodTrace
 	}
-	return MethodOther
+	return methodOther
 }

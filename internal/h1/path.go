@@ -12,11 +12,11 @@ const (
 	pathDotDot // "/.."
 )
 
-// AppendPath appends the normalised path of target to dst and returns it with the arguments, a piece of target: quoted
+// appendPath appends the normalised path of target to dst and returns it with the arguments, a piece of target: quoted
 // bytes decoded, dot segments resolved, slashes merged unless keepSlashes, the fragment cut (ngx_http_parse_complex_uri).
 // It reports false for a broken or zero quoted byte and for a path that climbs out of the root. A target without a path
 // ("?args") has the path "/".
-func AppendPath(dst, target []byte, keepSlashes bool) (path, args []byte, ok bool) {
+func appendPath(dst, target []byte, keepSlashes bool) (path, args []byte, ok bool) {
 	root := len(dst)
 	if len(target) == 0 || target[0] == '?' {
 		dst = append(dst, '/')

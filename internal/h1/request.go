@@ -1,6 +1,10 @@
 package h1
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/limitgate/limitgate/internal/header"
+)
 
 // Request is the head of a request and the parser that reads it. The zero value is ready; Reset makes it ready again and
 // keeps its memory. Spans refer to the buffer given to Parse.
@@ -105,11 +109,19 @@ func (r *Request) stretch(view []byte, start int32, rules *Rules) (done bool, er
 // refuseLine makes $request of what came of the line, as ngx_http_variable_request_line does.
 func (r *Request) refuseLine(view []byte, status int, msg string) error {
 	line := view[r.l.line.Start:]
-	if n := bytes.IndexAny(line, "\r\n"); n >= 0 && status != 414 {
-		line = line[:n]
+	if status != 414 {
+		line = firstLine(line)
 	}
 	r.l.line.End = r.l.line.Start + int32(len(line))
 	return lineError(status, msg)
+}
+
+// firstLine is b up to its first line end.
+func firstLine(b []byte) []byte {
+	if n := bytes.IndexAny(b, "\r\n"); n >= 0 {
+		b = b[:n]
+	}
+	return b
 }
 
 // endLine takes the verdict on the request line, then path and host of it (ngx_http_process_request_uri and the part of
@@ -133,7 +145,7 @@ func (r *Request) endLine(b []byte, v verdict, rules *Rules) error {
 	r.path = l.target
 	if l.complex {
 		target := l.target.Of(b)
-		path, args, ok := AppendPath(r.pathBuf[:0], target, rules.KeepSlashes)
+		path, args, ok := appendPath(r.pathBuf[:0], target, rules.KeepSlashes)
 		if !ok {
 			return lineError(400, "client sent invalid request")
 		}
@@ -154,7 +166,7 @@ func (r *Request) endLine(b []byte, v verdict, rules *Rules) error {
 
 // setHost checks s and makes it the request's host, unless the request line named one already.
 func (r *Request) setHost(b []byte, s Span) bool {
-	h, ok := ParseHost(s.Of(b))
+	h, ok := parseHost(s.Of(b))
 	if !ok {
 		return false
 	}
@@ -164,7 +176,7 @@ func (r *Request) setHost(b []byte, s Span) bool {
 	r.host = Span{s.Start, s.Start + int32(h.Len)}
 	r.Port = h.Port
 	if h.Upper {
-		r.hostBuf, r.hostOwned = appendLower(r.hostBuf[:0], r.host.Of(b)), true
+		r.hostBuf, r.hostOwned = header.AppendLower(r.hostBuf[:0], r.host.Of(b)), true
 	}
 	return true
 }
@@ -182,20 +194,20 @@ func (r *Request) readHeaders(b []byte, rules *Rules) (verdict, error) {
 		default:
 			return v, nil
 		}
-		id := f.id(b)
+		h := f.header()
 		switch {
-		case f.invalid && !rules.KeepInvalid:
+		case h.Invalid && !rules.KeepInvalid:
 			r.Dropped = append(r.Dropped, Span{f.start, f.valEnd})
 			f.begin()
 			continue
 		case len(r.Lines) >= most:
 			return badHeader, headError(494, "client sent too many header lines")
-		case judgedHeaders[id]:
-			if err := r.judgeLine(b, f.header(id)); err != nil {
+		case judgedHeaders[h.ID]:
+			if err := r.judgeLine(b, h); err != nil {
 				return badHeader, err
 			}
 		}
-		r.add(f.header(id))
+		r.add(h)
 		f.begin()
 	}
 }

@@ -1,5 +1,7 @@
 package h1
 
+import "github.com/limitgate/limitgate/internal/header"
+
 // Response is the head of an upstream's response and the parser that reads it. The zero value is ready; Reset makes it
 // ready again and keeps its memory. Spans refer to the buffer given to Parse.
 type Response struct {
@@ -64,9 +66,9 @@ func (r *Response) Parse(b []byte, room int) (bool, error) {
 		case badHeader:
 			return false, upstreamError("upstream sent invalid header: \"%s\\x%02x...\"", b[f.start:f.valEnd], b[f.valEnd])
 		}
-		h := f.header(f.id(b))
+		h := f.header()
 		keep := true
-		if h.ID != HeaderOther {
+		if h.ID != header.Other {
 			var err error
 			if keep, err = r.judgeLine(b, h); err != nil {
 				return false, err
@@ -104,30 +106,30 @@ func (r *Response) judgeLine(b []byte, h Header) (bool, error) {
 	first, dup := r.Find(h.ID)
 	v := h.Value.Of(b)
 	switch h.ID {
-	case HeaderContentLength:
+	case header.ContentLength:
 		if dup {
 			return false, duplicateLine(b, h, first)
 		}
-		if r.Has(HeaderTransferEncoding) {
+		if r.Has(header.TransferEncoding) {
 			return false, upstreamError("upstream sent \"Content-Length\" and \"Transfer-Encoding\" headers at the same time")
 		}
 		var ok bool
 		if r.ContentLength, ok = ParseLength(v); !ok {
 			return false, upstreamError("upstream sent invalid \"Content-Length\" header: \"%s: %s\"", h.Name.Of(b), v)
 		}
-	case HeaderTransferEncoding:
+	case header.TransferEncoding:
 		if dup {
 			return false, duplicateLine(b, h, first)
 		}
-		if r.Has(HeaderContentLength) {
+		if r.Has(header.ContentLength) {
 			return false, upstreamError("upstream sent \"Content-Length\" and \"Transfer-Encoding\" headers at the same time")
 		}
-		if !EqualFold(v, "chunked") {
+		if !header.EqualFold(v, "chunked") {
 			return false, upstreamError("upstream sent unknown \"Transfer-Encoding\": \"%s\"", v)
 		}
 		r.Chunked = true
-	case HeaderConnection:
-		if ContainsFold(v, "close") {
+	case header.Connection:
+		if header.IndexFold(v, "close") >= 0 {
 			r.KeepAlive = false
 		}
 	default:
@@ -140,18 +142,18 @@ func (r *Response) judgeLine(b []byte, h Header) (bool, error) {
 }
 
 // singleHeaders are the headers of which an upstream's second line is ignored.
-var singleHeaders = [headerIDs]bool{
-	HeaderContentType:    true,
-	HeaderDate:           true,
-	HeaderETag:           true,
-	HeaderExpires:        true,
-	HeaderLastModified:   true,
-	HeaderLocation:       true,
-	HeaderRefresh:        true,
-	HeaderServer:         true,
-	HeaderStatus:         true,
-	HeaderXAccelExpires:  true,
-	HeaderXAccelRedirect: true,
+var singleHeaders = [header.Count]bool{
+	header.ContentType:    true,
+	header.Date:           true,
+	header.ETag:           true,
+	header.Expires:        true,
+	header.LastModified:   true,
+	header.Location:       true,
+	header.Refresh:        true,
+	header.Server:         true,
+	header.Status:         true,
+	header.XAccelExpires:  true,
+	header.XAccelRedirect: true,
 }
 
 const duplicateFormat = "upstream sent duplicate header line: \"%s: %s\", previous value: \"%s: %s\""

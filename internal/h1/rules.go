@@ -16,11 +16,6 @@ func (r *Rules) largeBuffer() int32  { return orDefault(r.LargeBuffer, 8192) }
 func (r *Rules) largeBuffers() int32 { return orDefault(r.LargeBuffers, 4) }
 func (r *Rules) maxHeaders() int     { return int(orDefault(r.MaxHeaders, 1000)) }
 
-// MaxHead is the most bytes of a head that the rules let a parser ask for.
-func (r *Rules) MaxHead() int {
-	return int(r.firstBuffer() + r.largeBuffer()*r.largeBuffers())
-}
-
 func orDefault(n, d int) int32 {
 	if n == 0 {
 		return int32(d)

@@ -1,5 +1,7 @@
 package h1
 
+import "github.com/limitgate/limitgate/internal/header"
+
 // Span is a piece of the buffer a parser was given: b[Start:End]. The zero value is the empty piece.
 type Span struct{ Start, End int32 }
 
@@ -14,18 +16,18 @@ func span(start, end int) Span { return Span{int32(start), int32(end)} }
 // Header is one header line as it came: spelling and order are kept, spaces around the value are not part of it.
 type Header struct {
 	Name, Value Span
-	ID          HeaderID
+	ID          header.ID
 	Invalid     bool // a name with characters nginx ignores a line for; only with Rules.KeepInvalid, or from an upstream
 }
 
 // Headers are the lines of one head and an index of the known names among them.
 type Headers struct {
 	Lines []Header
-	first [headerIDs]uint16 // index + 1 of the first line of an ID
+	first [header.Count]uint16 // index + 1 of the first line of an ID
 }
 
 // Find returns the first line with a known name.
-func (h *Headers) Find(id HeaderID) (Header, bool) {
+func (h *Headers) Find(id header.ID) (Header, bool) {
 	if i := h.first[id]; i != 0 {
 		return h.Lines[i-1], true
 	}
@@ -33,40 +35,19 @@ func (h *Headers) Find(id HeaderID) (Header, bool) {
 }
 
 // Has tells whether a line with a known name came.
-func (h *Headers) Has(id HeaderID) bool { return h.first[id] != 0 }
+func (h *Headers) Has(id header.ID) bool { return h.first[id] != 0 }
 
 // Value returns the value of the first line with a known name, nil when there is none. b is the parsed buffer.
-func (h *Headers) Value(b []byte, id HeaderID) []byte {
+func (h *Headers) Value(b []byte, id header.ID) []byte {
 	if i := h.first[id]; i != 0 {
 		return h.Lines[i-1].Value.Of(b)
 	}
 	return nil
 }
 
-// Next returns the index of the next line at or after i with a known name, -1 when there is none.
-func (h *Headers) Next(id HeaderID, i int) int {
-	for ; i < len(h.Lines); i++ {
-		if h.Lines[i].ID == id {
-			return i
-		}
-	}
-	return -1
-}
-
-// Lookup returns the index of the next line at or after i whose name is low, which must be lower case, -1 when there is
-// none. For names that have an ID, Next is faster.
-func (h *Headers) Lookup(b []byte, low string, i int) int {
-	for ; i < len(h.Lines); i++ {
-		if EqualFold(h.Lines[i].Name.Of(b), low) {
-			return i
-		}
-	}
-	return -1
-}
-
 func (h *Headers) add(l Header) {
 	h.Lines = append(h.Lines, l)
-	if l.ID != HeaderOther && h.first[l.ID] == 0 {
+	if l.ID != header.Other && h.first[l.ID] == 0 {
 		h.first[l.ID] = uint16(len(h.Lines))
 	}
 }

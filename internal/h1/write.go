@@ -19,8 +19,8 @@ var reasons = [600]string{
 	504: "Gateway Time-out", 505: "HTTP Version Not Supported", 507: "Insufficient Storage",
 }
 
-// Reason is nginx's reason phrase for a code, "" when it has none.
-func Reason(code int) string {
+// reasonOf is nginx's reason phrase for a code, "" when it has none.
+func reasonOf(code int) string {
 	if code < 0 || code >= len(reasons) {
 		return ""
 	}
@@ -29,17 +29,13 @@ func Reason(code int) string {
 
 // AppendStatusLine writes "HTTP/1.1 200 OK" and the line end. As in nginx a code without a reason keeps its space, and
 // the version is 1.1 whatever the client speaks.
-func AppendStatusLine(dst []byte, code int) []byte {
+func AppendStatusLine(dst []byte, code int) []byte { return AppendStatus(dst, code, reasonOf(code)) }
+
+// AppendStatus is AppendStatusLine with a reason of the caller's.
+func AppendStatus[R []byte | string](dst []byte, code int, reason R) []byte {
 	dst = append(dst, "HTTP/1.1 "...)
 	dst = append(dst, byte('0'+code/100%10), byte('0'+code/10%10), byte('0'+code%10), ' ')
-	dst = append(dst, Reason(code)...)
-	return append(dst, '\r', '\n')
-}
-
-// AppendStatusText writes a status line with an upstream's own code and reason (Response.StatusText).
-func AppendStatusText(dst, text []byte) []byte {
-	dst = append(dst, "HTTP/1.1 "...)
-	dst = append(dst, text...)
+	dst = append(dst, reason...)
 	return append(dst, '\r', '\n')
 }
 
@@ -68,22 +64,13 @@ func AppendInt(dst []byte, name string, n int64) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// AppendLine writes a header line of a parsed head as it came, but for the spaces around its value.
-func AppendLine(dst, b []byte, h Header) []byte {
-	v := int(h.Value.End)
-	if h.Value.Start-h.Name.End == 2 && v+1 < len(b) && b[v] == '\r' && b[v+1] == '\n' {
-		return append(dst, b[h.Name.Start:v+2]...) // "Name: value\r\n" in one piece
-	}
-	return AppendHeader(dst, h.Name.Of(b), h.Value.Of(b))
-}
-
 // AppendDate writes a time in seconds since the epoch as HTTP dates are: "Sun, 06 Nov 1994 08:49:37 GMT". Callers keep the
 // bytes for as long as the second lasts.
 func AppendDate(dst []byte, unix int64) []byte {
 	return time.Unix(unix, 0).UTC().AppendFormat(dst, "Mon, 02 Jan 2006 15:04:05 GMT")
 }
 
-// AppendChunkHead writes the size line of a chunk of n > 0 bytes. The data and AppendChunkTail follow.
+// AppendChunkHead writes the size line of a chunk of n > 0 bytes. The data and appendChunkTail follow.
 func AppendChunkHead(dst []byte, n int) []byte {
 	const digits = "0123456789abcdef"
 	for shift := (bits.Len64(uint64(n)) - 1) &^ 3; shift >= 0; shift -= 4 {
@@ -92,14 +79,14 @@ func AppendChunkHead(dst []byte, n int) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// AppendChunkTail writes the line end behind a chunk's data.
-func AppendChunkTail(dst []byte) []byte { return append(dst, '\r', '\n') }
+// appendChunkTail writes the line end behind a chunk's data.
+func appendChunkTail(dst []byte) []byte { return append(dst, '\r', '\n') }
 
 // AppendChunk writes data, which is not empty, as one chunk.
 func AppendChunk(dst, data []byte) []byte {
 	dst = AppendChunkHead(dst, len(data))
 	dst = append(dst, data...)
-	return AppendChunkTail(dst)
+	return appendChunkTail(dst)
 }
 
 // AppendLastChunk begins the end of a chunked body; trailers may follow with AppendHeader, then AppendEnd.

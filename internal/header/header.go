@@ -1,24 +1,33 @@
-// Package header names the header fields that limits and proxying need to know apart, so that every later stage compares
-// a small number instead of a name. It knows names only, never what they mean.
+// Package header names the header fields that limits and proxying need to know apart, so that every stage behind the
+// codec compares a small number instead of a name. It knows names only, never what they mean.
 package header
 
 // ID is a known header field, or Other.
 type ID uint8
 
-// The fields that some stage treats differently from the rest.
+// The fields that some stage treats differently from the rest, and those that come so often that a number pays.
 const (
 	Other ID = iota
+	Accept
 	AcceptEncoding
+	AcceptLanguage
+	AcceptRanges
 	Authorization
+	CacheControl
 	Connection
+	ContentDisposition
 	ContentEncoding
 	ContentLength
 	ContentRange
 	ContentType
 	Cookie
 	Date
+	ETag
 	Expect
+	Expires
+	Forwarded
 	Host
+	HTTP2Settings
 	IfMatch
 	IfModifiedSince
 	IfNoneMatch
@@ -26,90 +35,110 @@ const (
 	IfUnmodifiedSince
 	KeepAlive
 	LastModified
+	Link
 	Location
+	Origin
+	Priority
+	ProxyAuthorization
 	ProxyConnection
 	Range
 	Referer
+	Refresh
+	RetryAfter
 	Server
+	SetCookie
+	Status
 	TE
 	Trailer
 	TransferEncoding
 	Upgrade
 	UserAgent
+	Vary
+	Via
+	WWWAuthenticate
+	XAccelBuffering
+	XAccelCharset
+	XAccelExpires
 	XAccelLimitRate
-	XAccelOther
+	XAccelRedirect
 	XForwardedFor
+	XForwardedHost
+	XForwardedProto
+	XPad
 	XRealIP
+	XRequestID
 
 	// Count is the number of IDs, for arrays indexed by one.
 	Count
 )
 
-// names spells each ID in lower case; XAccelOther stands for several names and is found by Lookup alone.
+// names spells each ID in lower case.
 var names = [Count]string{
-	AcceptEncoding: "accept-encoding", Authorization: "authorization", Connection: "connection",
-	ContentEncoding: "content-encoding", ContentLength: "content-length", ContentRange: "content-range",
-	ContentType: "content-type", Cookie: "cookie", Date: "date", Expect: "expect", Host: "host", IfMatch: "if-match",
-	IfModifiedSince: "if-modified-since", IfNoneMatch: "if-none-match", IfRange: "if-range",
-	IfUnmodifiedSince: "if-unmodified-since", KeepAlive: "keep-alive", LastModified: "last-modified",
-	Location: "location", ProxyConnection: "proxy-connection", Range: "range", Referer: "referer", Server: "server",
-	TE: "te", Trailer: "trailer", TransferEncoding: "transfer-encoding", Upgrade: "upgrade", UserAgent: "user-agent",
-	XAccelLimitRate: "x-accel-limit-rate", XForwardedFor: "x-forwarded-for", XRealIP: "x-real-ip",
+	Accept:             "accept",
+	AcceptEncoding:     "accept-encoding",
+	AcceptLanguage:     "accept-language",
+	AcceptRanges:       "accept-ranges",
+	Authorization:      "authorization",
+	CacheControl:       "cache-control",
+	Connection:         "connection",
+	ContentDisposition: "content-disposition",
+	ContentEncoding:    "content-encoding",
+	ContentLength:      "content-length",
+	ContentRange:       "content-range",
+	ContentType:        "content-type",
+	Cookie:             "cookie",
+	Date:               "date",
+	ETag:               "etag",
+	Expect:             "expect",
+	Expires:            "expires",
+	Forwarded:          "forwarded",
+	Host:               "host",
+	HTTP2Settings:      "http2-settings",
+	IfMatch:            "if-match",
+	IfModifiedSince:    "if-modified-since",
+	IfNoneMatch:        "if-none-match",
+	IfRange:            "if-range",
+	IfUnmodifiedSince:  "if-unmodified-since",
+	KeepAlive:          "keep-alive",
+	LastModified:       "last-modified",
+	Link:               "link",
+	Location:           "location",
+	Origin:             "origin",
+	Priority:           "priority",
+	ProxyAuthorization: "proxy-authorization",
+	ProxyConnection:    "proxy-connection",
+	Range:              "range",
+	Referer:            "referer",
+	Refresh:            "refresh",
+	RetryAfter:         "retry-after",
+	Server:             "server",
+	SetCookie:          "set-cookie",
+	Status:             "status",
+	TE:                 "te",
+	Trailer:            "trailer",
+	TransferEncoding:   "transfer-encoding",
+	Upgrade:            "upgrade",
+	UserAgent:          "user-agent",
+	Vary:               "vary",
+	Via:                "via",
+	WWWAuthenticate:    "www-authenticate",
+	XAccelBuffering:    "x-accel-buffering",
+	XAccelCharset:      "x-accel-charset",
+	XAccelExpires:      "x-accel-expires",
+	XAccelLimitRate:    "x-accel-limit-rate",
+	XAccelRedirect:     "x-accel-redirect",
+	XForwardedFor:      "x-forwarded-for",
+	XForwardedHost:     "x-forwarded-host",
+	XForwardedProto:    "x-forwarded-proto",
+	XPad:               "x-pad",
+	XRealIP:            "x-real-ip",
+	XRequestID:         "x-request-id",
 }
 
-// accelOther are the X-Accel fields that a proxy keeps to itself without acting on them here.
-var accelOther = [...]string{"x-accel-expires", "x-accel-redirect", "x-accel-buffering", "x-accel-charset"}
-
-// maxLen bounds the names worth looking up.
-const maxLen = 20
-
-// byLen lists the IDs whose name has a given length, so that most lookups compare one or two candidates.
-var byLen = func() (t [maxLen + 1][]ID) {
-	for id, n := range names {
-		if n != "" {
-			t[len(n)] = append(t[len(n)], ID(id))
-		}
+// String returns the field's name in lower case, "" for Other.
+func (id ID) String() string {
+	if id < Count {
+		return names[id]
 	}
-	return t
-}()
-
-// String returns the field's name in lower case.
-func (id ID) String() string { return names[id] }
-
-// Lookup returns the ID of a field name in any case.
-func Lookup(name []byte) ID {
-	if len(name) > maxLen || len(name) == 0 {
-		return Other
-	}
-	first := name[0] | 0x20
-	for _, id := range byLen[len(name)] {
-		if n := names[id]; n[0] == first && EqualFold(name, n) {
-			return id
-		}
-	}
-	if first == 'x' && len(name) > 8 {
-		for _, n := range accelOther {
-			if EqualFold(name, n) {
-				return XAccelOther
-			}
-		}
-	}
-	return Other
-}
-
-// EqualFold reports whether name equals lower, which must be in lower case, letters compared without case.
-func EqualFold(name []byte, lower string) bool {
-	if len(name) != len(lower) {
-		return false
-	}
-	for i := range len(lower) {
-		c := name[i]
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
+	return ""
 }

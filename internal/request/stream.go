@@ -43,7 +43,8 @@ type Stream interface {
 	// Sleep waits for d and reports false as soon as the client leaves.
 	Sleep(d time.Duration) bool
 	// Tunnel takes the connection out of HTTP after a 101 head was sent: bytes flow both ways between the client and
-	// peer until both sides ended or one broke, and the connection is closed.
+	// peer until one side ends or breaks, and both connections are closed, as in nginx: nothing tells a side that will say
+	// no more from one that has gone.
 	Tunnel(peer Tunneled) error
 }
 
@@ -54,8 +55,7 @@ type Canceler interface{ Cancel() }
 type Tunneled interface {
 	Read(p []byte) (int, error)
 	Write(p []byte) (int, error)
-	CloseWrite() error
-	SetDeadline(t time.Time) error
+	Interrupt() // ends the reads and writes that wait, and those that will; any goroutine may call it
 	Close() error
 }
 

@@ -232,14 +232,11 @@ func TestMapAndGeoLikeNginx(t *testing.T) {
 	good(t, errs)
 	tp := table.CompileWord(conf.Word{Text: text}, errs)
 	good(t, errs)
-	var inputs []string
-	for _, s := range strings.Fields(`1 foo FoO foo2 example.com EXAMPLE.COM example.com. example.org example.org.uk example. example..
+	inputs := strings.Fields(`1 foo FoO foo2 example.com EXAMPLE.COM example.com. example.org example.org.uk example. example..
 foo.example.com .example.com a.b.example.com a.deep.example.com deep.example.com dot.example.com www.dot.example.com REGEX.EXAMPLE.ORG
 regex.example.org WWW.regex.example.org /u/bob/12/ /u/Bob/12/ include \include ~tilde server nested none ip=192.0.2.1 ip=10.0.0.1
 ip=junk ip=127..0.001 ip=10.13.2.1 ip=10.12.2.255 ip=10.11.2.1 ip=::1 ip=127.0.0.1 ip=10.0.0.0 ip=10.0.0.2 ip=10.0.0.3
-ip=10.0.0.255 ip=10.0.1.0 ip=255.255.255.255 ip=::ffff:127.0.0.1 ip= n=7 10.1.0.0/16`) {
-		inputs = append(inputs, s)
-	}
+ip=10.0.0.255 ip=10.0.1.0 ip=255.255.255.255 ip=::ffff:127.0.0.1 ip= n=7 10.1.0.0/16`)
 	peers := strings.Fields(`127.1.2.3 192.0.2.1 192.0.2.2 192.0.2.128 192.0.3.0 ::ffff:127.0.0.1 ::1 2001:db8::1 2001:db8:1:ffff::
 10.0.0.1 10.0.0.2 10.0.0.3 255.255.255.254`)
 	check := func(network, peer, args string) {

@@ -43,7 +43,7 @@ type Case struct {
 // Params are the settings of a case.
 type Params struct {
 	Model     string             `json:"model"`
-	Rate      string             `json:"rate"`
+	Rate      Text               `json:"rate"`
 	Burst     int64              `json:"burst"`
 	Delay     *int64             `json:"delay"`
 	NoDelay   bool               `json:"nodelay"`
@@ -54,6 +54,17 @@ type Params struct {
 	Locations map[string][]Limit `json:"locations"`
 	Req       *Limit             `json:"req"`
 	Conn      *Limit             `json:"conn"`
+
+	// buckets of tokens
+	RatePerS int64 `json:"rate_per_s"`
+	Capacity int64 `json:"capacity"`
+	PeriodNS int64 `json:"period_ns"`
+	MaxBurst int64 `json:"max_burst"`
+
+	// windows
+	WindowMS      float64 `json:"window_ms"`
+	CountRejected *bool   `json:"count_rejected"` // absent: true
+	InclusiveEnd  bool    `json:"inclusive_end"`
 }
 
 // Limit is one of several limits of a case.
@@ -77,10 +88,23 @@ type Event struct {
 	Cost      *int64            `json:"cost"`
 	Loc       string            `json:"loc"`
 	DryRun    *bool             `json:"dry_run"`
-	ID        int               `json:"id"`
+	ID        Text              `json:"id"`
 	HoldMS    float64           `json:"hold_ms"`
 	Directive string            `json:"directive"`
 	Args      []string          `json:"args"`
+
+	// ip_prefix_key
+	IPv4Prefix int `json:"ipv4_prefix"`
+	IPv6Prefix int `json:"ipv6_prefix"`
+}
+
+// Text is a text, or a number as it is written.
+type Text string
+
+// UnmarshalJSON reads both.
+func (t *Text) UnmarshalJSON(b []byte) error {
+	*t = Text(strings.Trim(string(b), `"`))
+	return nil
 }
 
 // Expect is what an event must lead to.
@@ -92,6 +116,9 @@ type Expect struct {
 	Excess       *Thousandths      `json:"excess"`
 	Remaining    *int64            `json:"remaining"`
 	RetryAfterMS *float64          `json:"retry_after_ms"`
+	ResetMS      *float64          `json:"reset_ms"` // until the key is as new
+	Tokens       *float64          `json:"tokens"`   // left afterwards, to a thousandth
+	Result       string            `json:"result"`
 	Zone         string            `json:"zone"`
 	State        map[string]string `json:"state"`
 	Counts       map[string]int64  `json:"counts"`

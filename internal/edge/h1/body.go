@@ -11,6 +11,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -46,7 +47,7 @@ func (b *bodyReader) reset() {
 func (b *bodyReader) begin(x *exchange) {
 	if b.frame = x.head.Body(); !b.frame.Done() {
 		b.x = x
-		b.expects = x.head.Has(h1.HeaderExpect) && x.head.Expect100(x.c.in.rest())
+		b.expects = x.head.Has(header.Expect) && x.head.Expect100(x.c.in.rest())
 	}
 }
 
@@ -237,7 +238,7 @@ func (b *bodyReader) fill(s *request.Settings) error {
 	case errors.Is(err, io.EOF):
 		e.Log = "client prematurely closed connection"
 	default:
-		e.Log = "recv() failed (" + errnoText(err) + ")"
+		e.Log = "recv() failed (" + errorlog.Errno(err) + ")"
 	}
 	b.err = e
 	return e

@@ -321,7 +321,7 @@ func (c *conn) lost(err error) {
 	case isTimeout(err):
 		x.r.Fault = request.Fault{Status: 408, Log: "client timed out (110: Connection timed out) while " + x.head.Reading()}
 	case !errors.Is(err, io.EOF):
-		x.r.Fault.Log = "recv() failed (" + errnoText(err) + ") while " + x.head.Reading()
+		x.r.Fault.Log = "recv() failed (" + errorlog.Errno(err) + ") while " + x.head.Reading()
 	}
 	c.serveRequest()
 }

@@ -1,14 +1,10 @@
 package h1
 
 import (
-	"bytes"
-	"errors"
 	"net"
 	"net/netip"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/limitgate/limitgate"
@@ -139,7 +135,7 @@ func (x *exchange) parse() bool {
 	x.translate(b)
 	x.headSize = int64(x.head.Length())
 	if err != nil {
-		x.fail(err)
+		x.r.Fault = request.Fault{Status: h1.Status(err), Log: err.Error()}
 		c.in.r = c.in.w
 		return true
 	}
@@ -157,25 +153,15 @@ func (x *exchange) truncated() {
 	x.c.in.r = x.c.in.w
 }
 
-// fail makes what the codec said the request's fault.
-func (x *exchange) fail(err error) {
-	x.r.Fault = request.Fault{Status: 400, Log: err.Error()}
-	var e *h1.Error
-	if errors.As(err, &e) {
-		x.r.Fault.Status = e.Status
-	}
-}
-
 // translate fills the request from the parsed head. The request's slices point into b and the parser.
 func (x *exchange) translate(b []byte) {
 	r, h := &x.r, &x.head
 	r.Now = x.now
 	r.ClientAddr = x.c.info.PeerAddr
-	if h.Reading() == readingLine {
-		r.Line = partOfLine(b[h.Size()-h.Length():])
+	r.Line = h.RequestLine(b)
+	if !h.LineDone() {
 		return
 	}
-	r.Line = h.RequestLine(b)
 	r.Method = h.Method(b)
 	r.Target = h.Target(b)
 	r.URI = h.Path(b)
@@ -184,7 +170,7 @@ func (x *exchange) translate(b []byte) {
 	r.Major, r.Minor = h.Version()
 	for i := range h.Lines {
 		l := &h.Lines[i]
-		r.Headers = append(r.Headers, request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: ids[l.ID]})
+		r.Headers = append(r.Headers, request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID})
 	}
 	switch {
 	case h.Chunked:
@@ -193,25 +179,6 @@ func (x *exchange) translate(b []byte) {
 		r.BodyLength = h.ContentLength
 	}
 }
-
-// readingLine is what the codec says it was doing as long as the request line is not complete.
-const readingLine = "reading client request line"
-
-// partOfLine is what nginx logs as $request of a line that never came to its end (ngx_http_variable_request_line).
-func partOfLine(b []byte) []byte {
-	if n := bytes.IndexAny(b, "\r\n"); n >= 0 {
-		b = b[:n]
-	}
-	return b
-}
-
-// ids translates the codec's names of header fields to the program's.
-var ids = func() (t [256]header.ID) {
-	for i := range t {
-		t[i] = header.Lookup([]byte(h1.HeaderID(i).String()))
-	}
-	return t
-}()
 
 func (x *exchange) logDropped(b []byte) {
 	if len(x.head.Dropped) == 0 || !x.settings.ErrorLog.On(errorlog.Info) {
@@ -228,7 +195,7 @@ func (x *exchange) whole() bool {
 	if x.r.Fault.Status != 0 {
 		return true
 	}
-	return x.body.here() && !x.head.Has(h1.HeaderUpgrade)
+	return x.body.here() && !x.head.Has(header.Upgrade)
 }
 
 // serveRequest carries one request through the program and reports whether the connection may carry another.
@@ -298,17 +265,4 @@ func addrPort(a net.Addr) netip.AddrPort {
 		return t.AddrPort()
 	}
 	return netip.AddrPort{}
-}
-
-// errnoText is an error of the system as nginx prints it: "104: Connection reset by peer".
-func errnoText(err error) string {
-	var e syscall.Errno
-	if !errors.As(err, &e) {
-		return err.Error()
-	}
-	text := e.Error()
-	if text != "" && text[0] >= 'a' && text[0] <= 'z' {
-		text = string(text[0]-'a'+'A') + text[1:]
-	}
-	return strconv.Itoa(int(e)) + ": " + text
 }

@@ -29,9 +29,8 @@ type site struct {
 	log      *lockedBuffer
 	product  string // in error pages
 
-	mu     sync.Mutex // guards faults and ends
+	mu     sync.Mutex // guards faults
 	faults []request.Fault
-	ends   []string
 }
 
 type lockedBuffer struct {

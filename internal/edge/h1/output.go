@@ -20,8 +20,6 @@ const (
 // errSendTimeout is returned for a client that takes nothing for send_timeout.
 var errSendTimeout = errors.New("sending to client: timed out")
 
-func nanos(d time.Duration) limitgate.Time { return limitgate.Time(d) }
-
 // sendError remembers that the client can't be written to any more, and logs it as nginx does.
 func (x *exchange) sendError(err error) error {
 	if err == nil || x.err != nil {
@@ -34,7 +32,7 @@ func (x *exchange) sendError(err error) error {
 		x.r.Logf(errorlog.Info, "client timed out (110: Connection timed out) while sending to client")
 	default:
 		if x.r.Logs(errorlog.Info) {
-			x.r.Logf(errorlog.Info, "send() failed (%s) while sending to client", errnoText(err))
+			x.r.Logf(errorlog.Info, "send() failed (%s) while sending to client", errorlog.Errno(err))
 		}
 	}
 	return err
@@ -48,20 +46,16 @@ func (c *conn) writeAll(a, p []byte, tail string) error {
 		if err != nil {
 			return err
 		}
-		if n < len(a) {
-			if err := c.write(a[n:]); err != nil {
+		for _, b := range [...][]byte{a, p} {
+			gone := min(n, len(b))
+			n -= gone
+			if gone == len(b) {
+				continue
+			}
+			if err := c.write(b[gone:]); err != nil {
 				return err
 			}
-			n = len(a)
 		}
-		n -= len(a)
-		if n < len(p) {
-			if err := c.write(p[n:]); err != nil {
-				return err
-			}
-			n = len(p)
-		}
-		n -= len(p)
 		if n < len(tail) {
 			return c.write([]byte(tail[n:]))
 		}
@@ -118,7 +112,7 @@ func (c *conn) armWrite() {
 		return
 	}
 	now := c.srv.cfg.Now()
-	if c.wdl.due(now+nanos(t), t) {
+	if c.wdl.due(now+limitgate.Time(t), t) {
 		_ = c.nc.SetWriteDeadline(time.Now().Add(time.Duration(c.wdl.at - now))) // a dead socket shows at the write
 	}
 	if c.srv.killed.Load() {

@@ -79,31 +79,14 @@ func (x *exchange) SendHead(r *request.Request) error {
 // appendHead writes the head. The order of its lines is nginx's (ngx_http_header_filter).
 func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.Time) []byte {
 	if resp.Reason != nil {
-		out = append(out, "HTTP/1.1 "...)
-		out = append(out, byte('0'+resp.Status/100%10), byte('0'+resp.Status/10%10), byte('0'+resp.Status%10), ' ')
-		out = append(append(out, resp.Reason...), "\r\n"...)
+		out = h1.AppendStatus(out, resp.Status, resp.Reason)
 	} else {
 		out = h1.AppendStatusLine(out, resp.Status)
 	}
-	server, date := true, true
-	for i := range resp.Headers {
-		switch resp.Headers[i].ID {
-		case header.Server:
-			server = false
-		case header.Date:
-			date = false
-		}
-	}
-	if server {
-		out = append(out, x.srv.names[x.scope().Tokens]...)
-	}
-	if date {
-		out = append(out, x.srv.dateAt(now)...)
-	}
+	out = x.appendOrigin(out, resp, now)
 	if resp.Status != 204 {
 		if resp.ContentType != nil {
-			out = append(out, "Content-Type: "...)
-			out = append(append(out, resp.ContentType...), "\r\n"...)
+			out = h1.AppendHeader(out, "Content-Type", resp.ContentType)
 		}
 		if resp.Length >= 0 && resp.Status != 101 {
 			out = h1.AppendInt(out, "Content-Length", resp.Length)
@@ -131,10 +114,29 @@ func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.
 	}
 	for i := range resp.Headers {
 		f := &resp.Headers[i]
-		out = append(append(out, f.Name...), ": "...)
-		out = append(append(out, f.Value...), "\r\n"...)
+		out = h1.AppendHeader(out, f.Name, f.Value)
 	}
 	return append(out, "\r\n"...)
+}
+
+// appendOrigin writes who answers and when, unless the response says that itself.
+func (x *exchange) appendOrigin(out []byte, resp *request.Response, now limitgate.Time) []byte {
+	server, date := true, true
+	for i := range resp.Headers {
+		switch resp.Headers[i].ID {
+		case header.Server:
+			server = false
+		case header.Date:
+			date = false
+		}
+	}
+	if server {
+		out = append(out, x.srv.names[x.scope().Tokens]...)
+	}
+	if date {
+		out = append(out, x.srv.dateAt(now)...)
+	}
+	return out
 }
 
 // decide settles how the body is framed and whether the connection lives on.
@@ -142,7 +144,7 @@ func (x *exchange) decide(r *request.Request, s *request.Settings) {
 	resp, a := &r.Response, &x.answer
 	sound := x.body.skipHere()
 	a.keep = x.head.KeepAlive && r.Fault.Status == 0 && !resp.Close && s.KeepaliveTimeout > 0 &&
-		r.Conn.Requests < s.KeepaliveRequests && x.now-r.Conn.Start <= nanos(s.KeepaliveTime) &&
+		r.Conn.Requests < s.KeepaliveRequests && x.now-r.Conn.Start <= limitgate.Time(s.KeepaliveTime) &&
 		sound && !x.c.draining()
 	switch {
 	case resp.Status == 101:

@@ -3,6 +3,7 @@ package h1
 import (
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/limitgate/limitgate/internal/request"
@@ -23,71 +24,77 @@ func (x *exchange) Tunnel(peer request.Tunneled) error {
 	if c.srv.killed.Load() {
 		_ = c.nc.SetDeadline(longAgo())
 	}
-	up := make(chan error, 1)
 	first := c.in.rest()
 	c.in.r = c.in.w
+	t := &tunnel{c: c, peer: peer}
+	up := make(chan struct{})
 	// Owned by this call, which waits for it; ends when either side ended or broke.
-	go func() { up <- c.upward(peer, first) }()
-	err := c.downward(peer)
-	if err != nil {
-		c.cut(peer)
-	}
-	uerr := <-up
+	go func() {
+		defer close(up)
+		t.end(t.upward(first))
+	}()
+	t.end(t.downward())
+	<-up
 	_ = peer.Close() // both directions are over
 	x.answer.done = true
-	return errors.Join(err, uerr)
+	return t.why
 }
 
-// cut ends both directions of a tunnel.
-func (c *conn) cut(peer request.Tunneled) {
-	_ = c.nc.SetReadDeadline(longAgo())
-	_ = peer.SetDeadline(longAgo())
+// tunnel is two connections that are copied to each other.
+type tunnel struct {
+	c    *conn
+	peer request.Tunneled
+	once sync.Once
+	why  error // of the direction that ended first; nil: that side closed its connection
 }
 
-// upward copies what the client sends to peer.
-func (c *conn) upward(peer request.Tunneled, first []byte) error {
-	p := c.srv.bodies.Get().(*[bodySize]byte)
-	defer c.srv.bodies.Put(p)
+// end ends both directions when the first has ended.
+func (t *tunnel) end(why error) {
+	t.once.Do(func() {
+		t.why = why
+		_ = t.c.nc.SetDeadline(longAgo())
+		t.peer.Interrupt()
+	})
+}
+
+// upward copies what the client sends to the peer.
+func (t *tunnel) upward(first []byte) error {
+	p := t.c.srv.bodies.Get().(*[bodySize]byte)
+	defer t.c.srv.bodies.Put(p)
 	if len(first) > 0 {
-		if _, err := peer.Write(first); err != nil {
-			c.cut(peer)
+		if _, err := t.peer.Write(first); err != nil {
 			return err
 		}
 	}
 	for {
-		n, err := c.nc.Read(p[:])
+		n, err := t.c.nc.Read(p[:])
 		if n > 0 {
-			if _, werr := peer.Write(p[:n]); werr != nil {
-				c.cut(peer)
+			if _, werr := t.peer.Write(p[:n]); werr != nil {
 				return werr
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return peer.CloseWrite()
+			return nil
 		}
 		if err != nil {
-			c.cut(peer)
 			return err
 		}
 	}
 }
 
-// downward copies what peer sends to the client.
-func (c *conn) downward(peer request.Tunneled) error {
-	p := c.srv.bodies.Get().(*[bodySize]byte)
-	defer c.srv.bodies.Put(p)
+// downward copies what the peer sends to the client.
+func (t *tunnel) downward() error {
+	p := t.c.srv.bodies.Get().(*[bodySize]byte)
+	defer t.c.srv.bodies.Put(p)
 	for {
-		n, err := peer.Read(p[:])
+		n, err := t.peer.Read(p[:])
 		if n > 0 {
-			if werr := c.write(p[:n]); werr != nil {
+			if werr := t.c.write(p[:n]); werr != nil {
 				return werr
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			if cw, ok := c.nc.(interface{ CloseWrite() error }); ok {
-				return cw.CloseWrite()
-			}
-			return io.EOF // a connection that can't be closed by half
+			return nil
 		}
 		if err != nil {
 			return err

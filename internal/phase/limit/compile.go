@@ -128,7 +128,8 @@ func (c *compiler) limit(d *conf.Directive, size conf.ZoneSize, key conf.Word, a
 	}
 	limiter, err := limitgate.NewLimiter(zone, a)
 	if err != nil {
-		c.env.Errors.Add(d.Pos, err.Error(), "")
+		c.env.Errors.Add(d.Pos, fmt.Sprintf("zone %q: %s", size.Name, err),
+			"a zone keeps what it counts, also over a reload: use another name, or start anew")
 		return limit{}, false
 	}
 	return limit{zone: size.Name, key: template, limiter: limiter}, true

@@ -73,6 +73,7 @@ type Client struct {
 	Fail    bool        // sending fails
 	Slept   func(d time.Duration) bool
 	Said    chan []byte // what the client says in a tunnel
+	HangUp  string      // what it hears there before it leaves
 
 	TunnelErr error // how a tunnel ended
 
@@ -226,13 +227,17 @@ func (c *Client) Tunnel(peer request.Tunneled) error {
 			return err
 		}
 	}
-	if err := peer.CloseWrite(); err != nil {
-		return err
+	var err error
+	for b := make([]byte, 1024); err == nil; {
+		var n int
+		n, err = peer.Read(b)
+		c.mu.Lock()
+		c.out.Write(b[:n])
+		c.mu.Unlock()
+		if c.HangUp != "" && strings.HasSuffix(c.Body(), c.HangUp) {
+			peer.Interrupt()
+		}
 	}
-	b, err := io.ReadAll(readerOf{peer})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.out.Write(b)
 	c.TunnelErr = err
 	return err
 }
@@ -244,10 +249,6 @@ func (c *Client) said() chan []byte {
 	}
 	return c.Said
 }
-
-type readerOf struct{ t request.Tunneled }
-
-func (r readerOf) Read(p []byte) (int, error) { return r.t.Read(p) }
 
 // Body returns what was sent of the body.
 func (c *Client) Body() string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
-	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
@@ -13,8 +12,8 @@ import (
 // accelerated sends the request on to the path that the answer names in X-Accel-Redirect, and drops the rest of the answer
 // (ngx_http_upstream_process_headers). It reports false where the answer has no such field.
 func (x *exchange) accelerated() (phase.Next, bool) {
-	if !x.resp.Has(h1.HeaderXAccelRedirect) {
-		return 0, false
+	if !x.resp.Has(header.XAccelRedirect) {
+		return phase.Continue, false
 	}
 	r := x.r
 	x.translate()
@@ -44,7 +43,7 @@ var methodGet = []byte("GET")
 // redirectTarget returns the value of X-Accel-Redirect in request memory; translate has moved the head there.
 func (x *exchange) redirectTarget() []byte {
 	for i := range x.r.Upstream {
-		if header.EqualFold(x.r.Upstream[i].Name, "x-accel-redirect") {
+		if x.r.Upstream[i].ID == header.XAccelRedirect {
 			return x.r.Upstream[i].Value
 		}
 	}
@@ -65,10 +64,9 @@ func climbs(path []byte) bool {
 func keepForRedirect(out *request.Response) {
 	kept := out.Headers[:0]
 	for _, h := range out.Headers {
-		for _, name := range [...]string{"set-cookie", "content-disposition", "cache-control", "expires", "accept-ranges"} {
-			if header.EqualFold(h.Name, name) {
-				kept = append(kept, h)
-			}
+		switch h.ID {
+		case header.SetCookie, header.ContentDisposition, header.CacheControl, header.Expires, header.AcceptRanges:
+			kept = append(kept, h)
 		}
 	}
 	*out = request.Response{Length: -1, ContentType: out.ContentType, Headers: kept}

@@ -9,26 +9,13 @@ import (
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// headerIDs translates the codec's names of fields to the request's.
-var headerIDs = func() (t [256]header.ID) {
-	for i := range t {
-		if n := h1.HeaderID(i).String(); n != "" {
-			t[i] = header.Lookup([]byte(n))
-		}
-	}
-	return t
-}()
-
 // hidden are the fields of an answer that the client does not get as they came: the edge writes its own, or they are for
 // the proxy alone (ngx_http_proxy_hide_headers and the table ngx_http_upstream_headers_in).
-var hidden = func() (t [256]bool) {
-	for _, id := range [...]h1.HeaderID{h1.HeaderConnection, h1.HeaderKeepAlive, h1.HeaderContentLength, h1.HeaderTransferEncoding,
-		h1.HeaderTrailer, h1.HeaderDate, h1.HeaderServer, h1.HeaderXAccelBuffering, h1.HeaderXAccelCharset,
-		h1.HeaderXAccelExpires, h1.HeaderXAccelLimitRate, h1.HeaderXAccelRedirect} {
-		t[id] = true
-	}
-	return t
-}()
+var hidden = [header.Count]bool{
+	header.Connection: true, header.KeepAlive: true, header.ContentLength: true, header.TransferEncoding: true,
+	header.Trailer: true, header.Date: true, header.Server: true, header.XAccelBuffering: true, header.XAccelCharset: true,
+	header.XAccelExpires: true, header.XAccelLimitRate: true, header.XAccelRedirect: true, header.XPad: true,
+}
 
 // answer passes the answer on, head and body.
 func (x *exchange) answer() phase.Next {
@@ -49,11 +36,8 @@ func (x *exchange) answer() phase.Next {
 	if x.resp.Status == 101 {
 		return x.tunnel()
 	}
-	if err := r.SendHead(); err != nil {
+	if r.SendHead() != nil || !x.relay() {
 		return x.broken()
-	}
-	if next, ok := x.relay(); !ok {
-		return next
 	}
 	x.endAttempt()
 	x.part()
@@ -73,24 +57,20 @@ func (x *exchange) translate() {
 	r.Upstream = r.Upstream[:0]
 	for i := range resp.Lines {
 		l := &resp.Lines[i]
-		h := request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: headerIDs[l.ID]}
+		h := request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID}
 		r.Upstream = append(r.Upstream, h)
 		switch l.ID {
-		case h1.HeaderContentType:
+		case header.ContentType:
 			out.ContentType = h.Value
 			continue
-		case h1.HeaderLocation, h1.HeaderRefresh:
-			x.rewrite(&h, l.ID == h1.HeaderRefresh)
-			if l.ID == h1.HeaderLocation && out.Location != nil {
+		case header.Location, header.Refresh:
+			x.rewrite(&h, l.ID == header.Refresh)
+			if l.ID == header.Location && out.Location != nil {
 				continue
 			}
-		case h1.HeaderXAccelLimitRate:
+		case header.XAccelLimitRate:
 			if n, ok := h1.ParseLength(h.Value); ok {
 				r.LimitRate = request.RateSetting{Set: true, BytesPerSec: n}
-			}
-		case h1.HeaderOther:
-			if header.EqualFold(h.Name, "x-pad") {
-				continue
 			}
 		}
 		if !hidden[l.ID] {
@@ -99,26 +79,30 @@ func (x *exchange) translate() {
 	}
 }
 
-// relay passes the body on as it comes. It reports false when it is not whole, with what follows.
-func (x *exchange) relay() (phase.Next, bool) {
+// relay passes the body on as it comes, and reports whether the client got the whole of it.
+func (x *exchange) relay() bool {
 	r, a := x.r, x.attempt()
 	body := x.resp.Body(string(r.Method) == "HEAD")
 	a.Length = int64(x.end - x.start)
 	for !body.Done() {
 		if x.start == x.end {
-			if next, ok := x.refill(&body); !ok {
-				return next, next == 0 // 0: a body that ends with the connection did
+			switch x.refill(&body) {
+			case ended:
+				return true
+			case lost:
+				return false
 			}
 		}
 		skip, data, err := body.Next(x.in[x.start:x.end])
 		if err != nil {
 			x.logf(errorlog.Error, "upstream sent invalid chunked response%s", relaying)
-			return x.broken(), false
+			return false
 		}
 		if data > 0 {
 			from := x.start + skip
 			if r.SendBody(x.in[from:from+data]) != nil {
-				return x.unsent(), false
+				x.logUnsent()
+				return false
 			}
 		}
 		x.start += skip + data
@@ -126,18 +110,28 @@ func (x *exchange) relay() (phase.Next, bool) {
 	if x.start < x.end && x.resp.ContentLength >= 0 && !x.resp.Chunked {
 		x.logf(errorlog.Warn, "upstream sent more data than specified in \"Content-Length\" header%s", relaying)
 	}
-	return 0, true
+	return true
 }
 
-// refill sends what the client can have and reads on. It reports false at the end: with 0 where that is the body's end too.
-func (x *exchange) refill(body *h1.Body) (phase.Next, bool) {
+// flow is what came of reading on in a body.
+type flow uint8
+
+const (
+	flowing flow = iota // there is more to pass on
+	ended               // the connection ended, and with it the body, as its framing has it
+	lost                // the rest will not come, or can't be sent; the log says why
+)
+
+// refill sends what the client can have and reads on.
+func (x *exchange) refill(body *h1.Body) flow {
 	if x.r.Stream.Flush() != nil {
-		return x.unsent(), false
+		x.logUnsent()
+		return lost
 	}
 	if x.r.Shaper != nil {
 		x.watch() // the shaper may have waited
 	}
-	if x.long == nil && body.Remaining() != 0 && (body.Remaining() < 0 || body.Remaining() > int64(len(x.in))) {
+	if x.long == nil && (body.Remaining() < 0 || body.Remaining() > int64(len(x.in))) {
 		x.long = x.set.bodies.Get().(*[]byte)
 		x.in = *x.long
 	}
@@ -148,31 +142,29 @@ func (x *exchange) refill(body *h1.Body) (phase.Next, bool) {
 		a := x.attempt()
 		a.Received += int64(n)
 		a.Length += int64(n)
-		return 0, true
+		return flowing
 	}
 	f := x.ioFault(err, "readv()")
-	if f.kind == faultError && f.log == closedEarly && body.EndsWithConnection() {
+	switch {
+	case f.kind == faultClosed && body.EndsWithConnection():
 		x.resp.KeepAlive = false
-		return 0, false
-	}
-	switch f.kind {
-	case faultLeft:
+		return ended
+	case f.kind == faultLeft:
 		x.logf(errorlog.Info, "%s%s", clientLeft, relaying)
-	case faultBody:
+	case f.kind == faultBody:
 		// The client's body broke while the answer was on its way: nothing of it is left to save.
 	default:
 		x.logf(f.level, "%s%s", f.log, relaying)
 	}
-	return x.broken(), false
+	return lost
 }
 
-// unsent ends an exchange whose answer could not be sent; the edge has said why, unless the client left while its bytes were
-// held back.
-func (x *exchange) unsent() phase.Next {
+// logUnsent says why an answer could not be sent; the edge has done it, unless the client left while its bytes were held
+// back.
+func (x *exchange) logUnsent() {
 	if x.watch(); x.gone.Load() {
 		x.logf(errorlog.Info, "%s%s", clientLeft, relaying)
 	}
-	return x.broken()
 }
 
 // broken ends an exchange whose answer can't be completed: the client must not take what it has for the whole.

@@ -151,6 +151,45 @@ func TestBodyBreaks(t *testing.T) {
 	}
 }
 
+// proxy_read_timeout begins when the peer has the whole body: a client may take longer to send it.
+func TestReadTimeoutBeginsBehindTheBody(t *testing.T) {
+	const limit = 100 * time.Millisecond
+	send := func(b *backend, head string) (status int, waited time.Duration) {
+		g := open(t, simple("http://"+b.addr, "proxy_read_timeout 100ms; proxy_http_version 1.1;"), "/")
+		c, sent := make(chan []byte), make(chan time.Time, 1)
+		// Owned by the test: ends when all was taken, or with the test.
+		go func() {
+			for range 6 {
+				time.Sleep(limit / 2)
+				select {
+				case c <- []byte("abc"):
+				case <-t.Context().Done():
+					return
+				}
+			}
+			sent <- time.Now()
+			close(c)
+		}()
+		r := phasetest.Request(t, "POST / HTTP/1.1\r\nHost: h\r\n"+head+"\r\n\r\n", &phasetest.Client{Pieces: c}, g.log)
+		g.serve["/"].Serve(r)
+		select {
+		case at := <-sent:
+			return r.Response.Status, time.Since(at)
+		default:
+			return r.Response.Status, 0
+		}
+	}
+	hang := listen(t, func(c net.Conn, _ int) { _, _ = io.ReadAll(c) })
+	for _, head := range []string{"Content-Length: 18", "Transfer-Encoding: chunked"} {
+		if status, _ := send(echo(t), head); status != 200 {
+			t.Errorf("%s: got %d, want 200", head, status)
+		}
+		if status, waited := send(hang, head); status != 504 || waited < limit-limit/10 || waited > 20*limit {
+			t.Errorf("%s, no answer: got %d %v behind the body, want 504 after %v", head, status, waited, limit)
+		}
+	}
+}
+
 // A peer that reads nothing holds a streamed body up no longer than proxy_send_timeout.
 func TestSendTimeout(t *testing.T) {
 	b := listen(t, func(c net.Conn, _ int) {
@@ -192,7 +231,7 @@ func TestTunnel(t *testing.T) {
 	g := open(t, simple("http://"+b.addr, "proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;"), "/")
 	client := &phasetest.Client{}
 	r := phasetest.Request(t, "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: echo\r\n\r\n", client, g.log)
-	client.Said = pieces(t, "one ", "two")
+	client.Said, client.HangUp = pieces(t, "one ", "two"), "two"
 	next := g.serve["/"].Serve(r)
 	if got, want := client.Body(), "hello one two"; next != phase.Done || got != want || r.Response.Status != 101 {
 		t.Errorf("got %v %d %q, want 101 %q", next, r.Response.Status, got, want)
@@ -202,6 +241,9 @@ func TestTunnel(t *testing.T) {
 	}
 	if a := r.Attempts[0]; a.Status != 101 || a.Length != 13 {
 		t.Errorf("attempt: %+v", a)
+	}
+	if !errors.Is(client.TunnelErr, errLeft) {
+		t.Errorf("the end: got %v, want that reads end when the client leaves", client.TunnelErr)
 	}
 }
 
@@ -218,5 +260,8 @@ func TestTunnelEndsWhenIdle(t *testing.T) {
 	g.serve["/"].Serve(r)
 	if d := time.Since(start); d < 60*time.Millisecond || d > 300*time.Millisecond || !errors.Is(client.TunnelErr, errTimeout) {
 		t.Errorf("got %v after %v, want a timeout after 60ms", client.TunnelErr, d)
+	}
+	if got, want := g.log.Messages(), "error: upstream timed out (110: Connection timed out) while proxying upgraded connection\n"; got != want {
+		t.Errorf("log: got %q, want %q", got, want)
 	}
 }

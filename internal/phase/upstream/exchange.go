@@ -145,10 +145,11 @@ func (x *exchange) serve() phase.Next {
 	}
 	x.watch()
 	for {
-		if x.peer = x.choice.next(x.set.now()); x.peer == nil {
-			return x.nobody()
+		now := x.set.now()
+		if x.peer = x.choice.next(now); x.peer == nil {
+			return x.nobody(now)
 		}
-		x.beginAttempt(x.peer.name)
+		x.beginAttempt(x.peer.name, now)
 		f := x.try()
 		if f == nil {
 			return x.answer()
@@ -247,7 +248,11 @@ func (x *exchange) send() error {
 		x.pump.start()
 		return nil
 	}
-	sent, n, err := x.c.roundTrip(&x.wait, x.set.now(), x.out, x.in, x.h.sendTimeout, x.h.readTimeout)
+	now := x.begun
+	if !x.kept { // connecting took time
+		now = x.set.now()
+	}
+	sent, n, err := x.c.roundTrip(&x.wait, now, x.out, x.in, x.h.sendTimeout, x.h.readTimeout)
 	a.Sent += int64(sent)
 	a.Received += int64(n)
 	x.end = n
@@ -329,6 +334,13 @@ func (x *exchange) readHead() *fault {
 			x.start = 0
 		}
 		n, err := x.c.read(&x.wait, x.in[x.end:], x.h.readTimeout)
+		for errors.Is(err, errTimeout) {
+			more := x.pump.patience(x.h.readTimeout)
+			if more <= 0 {
+				break
+			}
+			n, err = x.c.read(&x.wait, x.in[x.end:], more)
+		}
 		if err != nil {
 			return x.readFault(err)
 		}
@@ -350,5 +362,9 @@ func (x *exchange) drop() {
 func (x *exchange) giveBack(failed bool) bool {
 	p := x.peer
 	x.peer = nil
-	return x.choice.done(p, failed, x.set.now())
+	var now limitgate.Time
+	if failed { // the clock is not read for what has no date
+		now = x.set.now()
+	}
+	return x.choice.done(p, failed, now)
 }

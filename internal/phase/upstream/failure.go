@@ -7,6 +7,7 @@ import (
 	"io"
 	"syscall"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
@@ -24,6 +25,7 @@ type faultKind uint8
 
 const (
 	faultError   faultKind = iota // the connection failed
+	faultClosed                   // the peer closed it
 	faultTimeout                  // it took too long
 	faultAnswer                   // the answer breaks the protocol
 	faultLeft                     // the client left
@@ -120,7 +122,7 @@ func (x *exchange) ioFault(err error, call string) *fault {
 	case errors.Is(err, errTimeout):
 		f.kind, f.log = faultTimeout, timedOut
 	case errors.Is(err, io.EOF):
-		f.log = closedEarly
+		f.kind, f.log = faultClosed, closedEarly
 	default:
 		f.log = call + " failed (" + errorlog.Errno(err) + ")"
 	}
@@ -168,7 +170,7 @@ func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
 		return phase.Fail, false
 	}
 	x.fresh = false
-	return 0, true
+	return phase.Continue, true
 }
 
 func (x *exchange) logDisabled(disabled bool, doing string) {
@@ -181,8 +183,8 @@ func (x *exchange) logDisabled(disabled bool, doing string) {
 }
 
 // nobody answers where no peer is alive.
-func (x *exchange) nobody() phase.Next {
-	x.beginAttempt(x.choice.g.name)
+func (x *exchange) nobody(now limitgate.Time) phase.Next {
+	x.beginAttempt(x.choice.g.name, now)
 	a := x.attempt()
 	a.Status, a.Response = 502, 0
 	x.logf(errorlog.Error, "no live upstreams%s", connecting)
@@ -191,8 +193,8 @@ func (x *exchange) nobody() phase.Next {
 }
 
 // beginAttempt notes a new attempt at a peer. name is in configuration memory, or lives as long as the request.
-func (x *exchange) beginAttempt(name []byte) {
-	x.begun = x.set.now()
+func (x *exchange) beginAttempt(name []byte, now limitgate.Time) {
+	x.begun = now
 	x.sent = false
 	x.r.Attempts = append(x.r.Attempts, request.Attempt{Addr: name, Connect: -1, Header: -1, Response: -1})
 }

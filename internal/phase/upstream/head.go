@@ -10,7 +10,7 @@ import (
 // client's fields are not passed on because of them.
 type head struct {
 	lines []line
-	known [header.Count]bool // fields that are not passed on, where they have an ID
+	known [header.Count]bool // fields that are not passed on, where they have an ID; Other is passed on
 	names []string           // the others, in lower case
 	lens  uint64             // bit n: some of names has length n
 }
@@ -74,29 +74,18 @@ func planHead(settings []setting) *head {
 
 // hide keeps a field of the client from being passed on.
 func (h *head) hide(name string) {
-	// XAccelOther is several names.
-	if id := header.Lookup([]byte(name)); id != header.Other && id != header.XAccelOther {
+	if id := header.Lookup([]byte(name)); id != header.Other {
 		h.known[id] = true
 		return
 	}
-	low := make([]byte, len(name))
-	for i := range len(name) {
-		low[i] = name[i]
-		if c := name[i]; c >= 'A' && c <= 'Z' {
-			low[i] = c | 0x20
-		}
-	}
-	h.names = append(h.names, string(low))
+	h.names = append(h.names, string(header.AppendLower(nil, name)))
 	h.lens |= 1 << (len(name) % 64)
 }
 
 // hides reports whether a field of the client is not passed on.
 func (h *head) hides(f *request.Header) bool {
-	if h.known[f.ID] {
-		return true
-	}
-	if h.lens&(1<<(len(f.Name)%64)) == 0 || f.ID != header.Other && f.ID != header.XAccelOther {
-		return false
+	if f.ID != header.Other || h.lens&(1<<(len(f.Name)%64)) == 0 {
+		return h.known[f.ID]
 	}
 	for _, n := range h.names {
 		if header.EqualFold(f.Name, n) {

@@ -18,7 +18,7 @@ func (x *exchange) locate() (phase.Next, bool) {
 		x.place = place{group: t.group, uri: t.uri, skip: t.skip}
 		x.r.ProxyHost, x.r.ProxyPort = t.host, t.port
 		x.choice.begin(t.group)
-		return 0, true
+		return phase.Continue, true
 	}
 	r := x.r
 	x.out = t.text.Append(r, x.out) // not in use yet; evaluating may use request memory
@@ -46,7 +46,7 @@ func (x *exchange) locate() (phase.Next, bool) {
 	}
 	x.place = place{group: g, uri: []byte(uri), whole: uri != ""}
 	x.choice.begin(g)
-	return 0, true
+	return phase.Continue, true
 }
 
 func (x *exchange) refuse(status int) (phase.Next, bool) {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/phase"
@@ -25,9 +26,10 @@ type pump struct {
 	err    error // of the body, or of writing
 	late   bool  // writing took too long
 	wait   waiter
-	all    atomic.Bool // nothing of the body is left to read
-	halted atomic.Bool // finish wants it to end
-	broken atomic.Bool // it ended the serving goroutine's wait, see err
+	ended  atomic.Int64 // the limitgate.Time at which the peer had all it gets of the body; 0 while it is sent
+	all    atomic.Bool  // nothing of the body is left to read
+	halted atomic.Bool  // finish wants it to end
+	broken atomic.Bool  // it ended the serving goroutine's wait, see err
 }
 
 func (p *pump) init(x *exchange) {
@@ -39,6 +41,7 @@ func (p *pump) init(x *exchange) {
 // start begins to pump to the exchange's connection.
 func (p *pump) start() {
 	p.on, p.c, p.whole, p.sent, p.err, p.late = true, p.x.c, false, 0, nil, false
+	p.ended.Store(0)
 	p.all.Store(false)
 	p.halted.Store(false)
 	// Owned by the exchange: ends with the body, with a failure, or when finish ends both its reads and its writes.
@@ -53,6 +56,7 @@ func (p *pump) run() {
 		p.broken.Store(true)
 		p.c.interrupt()
 	}
+	p.ended.Store(int64(p.x.set.now()))
 	p.done <- whole
 }
 
@@ -97,6 +101,19 @@ func (p *pump) write(b []byte) bool {
 	p.sent += int64(n)
 	p.err, p.late = err, errors.Is(err, errTimeout)
 	return err == nil
+}
+
+// patience returns how much longer the peer may take for the head of its answer, once limit has passed without a byte of it:
+// its time begins when it has the request (ngx_http_upstream_send_request). A client that sends slowly is none of its doing.
+func (p *pump) patience(limit time.Duration) time.Duration {
+	if !p.on {
+		return 0
+	}
+	end := limitgate.Time(p.ended.Load())
+	if end == 0 {
+		return limit
+	}
+	return time.Duration(end-p.x.set.now()) + limit
 }
 
 // lastWrite is how long a peer that has answered is given to take what was read of the body.
@@ -148,7 +165,7 @@ func (p *pump) fault() *fault {
 func (x *exchange) gather() (phase.Next, bool) {
 	r := x.r
 	if r.BodyLength == 0 {
-		return 0, true
+		return phase.Continue, true
 	}
 	s := r.Stream
 	collect := r.BodyLength < 0 && !x.h.http11
@@ -163,7 +180,7 @@ func (x *exchange) gather() (phase.Next, bool) {
 		x.body = append(x.body, b...)
 	}
 	x.more = !s.BodyDone()
-	return 0, true
+	return phase.Continue, true
 }
 
 // bodyFault answers a request whose body broke.

@@ -3,7 +3,7 @@ package upstream
 import (
 	"bytes"
 
-	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -21,7 +21,7 @@ func (x *exchange) rewrite(h *request.Header, refresh bool) {
 	}
 	at := 0
 	if refresh {
-		if at = indexFold(h.Value, "url="); at < 0 {
+		if at = header.IndexFold(h.Value, "url="); at < 0 {
 			return
 		}
 		at += len("url=")
@@ -37,14 +37,4 @@ func (x *exchange) rewrite(h *request.Header, refresh bool) {
 	if !refresh && h.Value[0] == '/' {
 		r.Response.Location = h.Value
 	}
-}
-
-// indexFold finds low, which is in lower case.
-func indexFold(b []byte, low string) int {
-	for i := 0; i+len(low) <= len(b); i++ {
-		if h1.EqualFold(b[i:i+len(low)], low) {
-			return i
-		}
-	}
-	return -1
 }

@@ -1,10 +1,12 @@
 package upstream
 
 import (
+	"errors"
 	"sync/atomic"
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 )
 
@@ -12,7 +14,8 @@ import (
 // either side for proxy_read_timeout.
 type tunnel struct {
 	x      *exchange
-	head   []byte // what came behind the head
+	head   []byte      // what came behind the head
+	cut    atomic.Bool // Interrupt was called
 	active atomic.Int64
 	sent   atomic.Int64
 	got    atomic.Int64
@@ -30,7 +33,9 @@ func (x *exchange) tunnel() phase.Next {
 	t.got.Store(int64(len(t.head)))
 	t.active.Store(int64(x.set.now()))
 	_ = x.c.nc.SetDeadline(time.Time{}) // the reads below tell of a closed connection
-	_ = r.Stream.Tunnel(t)              // either side's end is how a tunnel ends
+	if err := r.Stream.Tunnel(t); errors.Is(err, errTimeout) {
+		x.logf(errorlog.Error, "%s while proxying upgraded connection", timedOut)
+	}
 	a := x.attempt()
 	a.Sent += t.sent.Load()
 	a.Length = t.got.Load()
@@ -59,6 +64,9 @@ func (t *tunnel) Read(p []byte) (int, error) {
 		if err := x.c.nc.SetReadDeadline(time.Now().Add(left)); err != nil {
 			return 0, err
 		}
+		if t.cut.Load() { // looked at after arming: Interrupt says so first
+			return 0, errLeft
+		}
 		n, err := x.c.nc.Read(p)
 		if n > 0 {
 			t.active.Store(int64(x.set.now()))
@@ -79,11 +87,11 @@ func (t *tunnel) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite says that the client sends no more.
-func (t *tunnel) CloseWrite() error { return t.x.c.nc.CloseWrite() }
-
-// SetDeadline sets a deadline of writing; reading has its own.
-func (t *tunnel) SetDeadline(d time.Time) error { return t.x.c.nc.SetWriteDeadline(d) }
+// Interrupt ends reads and writes.
+func (t *tunnel) Interrupt() {
+	t.cut.Store(true)
+	t.x.c.interrupt()
+}
 
 // Close closes the connection.
 func (t *tunnel) Close() error { return t.x.c.nc.Close() }

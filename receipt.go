@@ -1,0 +1,59 @@
+package limitgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Receipt is for one charge, to give back exactly this later: of a request that failed and is not to count. The zero Receipt
+// is for nothing. It belongs to one goroutine at a time, and is not to be copied once somebody may refund it.
+type Receipt struct {
+	limiter *Limiter
+	charge  Charge
+}
+
+// Charged tells whether there is something to refund.
+func (r *Receipt) Charged() bool { return r.limiter != nil }
+
+// Refund is RefundAt now.
+func (r *Receipt) Refund(ctx context.Context) error { return r.RefundAt(ctx, Now()) }
+
+// RefundAt gives back at now what was charged, or what is left of it: what has leaked, slid out of its window or been
+// evicted since is gone. A second call does nothing.
+func (r *Receipt) RefundAt(ctx context.Context, now Time) error {
+	l := r.limiter
+	if l == nil {
+		return nil
+	}
+	r.limiter = nil
+	return l.zone.Refund(ctx, now, &l.limit, r.charge)
+}
+
+// TakeReceiptAt is TakeAt with a receipt, which is zero unless the request was admitted.
+func (l *Limiter) TakeReceiptAt(ctx context.Context, now Time, key string, cost Cost) (r Receipt, d Decision, err error) {
+	if err = l.fits(cost); err != nil {
+		return r, d, err
+	}
+	var c Charge
+	if d, c, err = l.zone.Do(ctx, now, &l.limit, key, cost, Take); err == nil && d.Admitted() {
+		r.limiter, r.charge = l, c
+	}
+	return r, d, err
+}
+
+// RefundAll gives back at now what All charged to legs it admitted. A second call does nothing.
+func RefundAll(ctx context.Context, now Time, legs []Leg) error {
+	var err error
+	for i := range legs {
+		l := &legs[i]
+		if l.charge == (Charge{}) {
+			continue
+		}
+		if e := l.Limiter.zone.Refund(ctx, now, &l.Limiter.limit, l.charge); e != nil {
+			err = errors.Join(err, fmt.Errorf("giving back a charge: %w", e))
+		}
+		l.charge = Charge{}
+	}
+	return err
+}

@@ -1,0 +1,255 @@
+package limitgate
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestValidate(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		limit Algorithm
+		want  string // in the error; "" for none
+	}{
+		{Count{Limit: 1, Window: time.Millisecond}, ""},
+		{Count{Limit: 1_048_575, Window: 366 * 24 * time.Hour}, ""},
+		{Count{Limit: 1_048_576, Window: time.Second}, "1048575"},
+		{Count{Limit: 16_777_215, Window: time.Second, Windowing: Fixed}, ""},
+		{Count{Limit: 16_777_216, Window: time.Second, Windowing: Fixed}, "16777215"},
+		{Count{Limit: 10_000, Window: time.Second, Windowing: Log}, ""},
+		{Count{Limit: 10_001, Window: time.Second, Windowing: Log}, "10000"},
+		{Count{Window: time.Second}, "0 is not between 1"},
+		{Count{Limit: 1}, "milliseconds"},
+		{Count{Limit: 1, Window: 1500 * time.Microsecond}, "milliseconds"},
+		{Count{Limit: 1, Window: 367 * 24 * time.Hour}, "8784h"},
+		{Count{Limit: 1, Window: time.Second, Windowing: 7}, "unknown windowing"},
+		{Count{Limit: 1, Window: time.Second, First: true}, "for windowing fixed"},
+		{Count{Limit: 1, Window: time.Second, Windowing: Log, Calendar: time.UTC}, "for windowing fixed"},
+		{Count{Limit: 1, Window: time.Hour, Windowing: Fixed, First: true, Calendar: time.UTC}, "not with both"},
+		{Count{Limit: 1, Window: 7 * time.Hour, Windowing: Fixed, Calendar: berlin}, "neither divides a day"},
+		{Count{Limit: 1, Window: 7 * 24 * time.Hour, Windowing: Fixed, Calendar: berlin}, ""},
+		{Token{Rate: PerSecond(1), Capacity: 1}, ""},
+		{Token{Rate: PerSecond(1)}, "capacity 0"},
+		{Token{Capacity: 1}, "rate is missing"},
+		{Token{Rate: PerSecond(1), Capacity: 1, Queue: -1}, "queue -1"},
+		{Token{Rate: PerDay(1), Capacity: 30_000}, "at most 26687"},
+		{Token{Rate: PerSecond(1), Capacity: 1 << 30, Queue: math.MaxInt64}, "73 years"},
+		{Pace{Rate: 1}, ""},
+		{Pace{Rate: 100_000_000_000, Burst: math.MaxInt64}, ""},
+		{Pace{}, "bytes a second"},
+		{Pace{Rate: 100_000_000_001}, "100000000000"},
+		{Pace{Rate: 1, Burst: -1}, "negative"},
+		{Pace{Rate: 1, Burst: math.MaxInt64}, "36 years"},
+		{Pace{Rate: 1, Queue: math.MaxInt64}, "36 years"},
+	} {
+		err := c.limit.Validate()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: got %v, want %q", c.limit, err, c.want)
+		}
+	}
+}
+
+// windows are limits of three in a minute, but for logs, which have no steps.
+func windows() map[string]Count {
+	return map[string]Count{
+		"sliding": {Limit: 3, Window: time.Minute},
+		"fixed":   {Limit: 3, Window: time.Minute, Windowing: Fixed},
+		"first":   {Limit: 3, Window: time.Minute, Windowing: Fixed, First: true},
+	}
+}
+
+// TestWindowTime: what a window does when time stands still, steps, has long gone, or ends. t0 is a multiple of a minute.
+func TestWindowTime(t *testing.T) {
+	for name, c := range windows() {
+		t.Run(name, func(t *testing.T) {
+			r := &run{t: t, steps: c.Compile()}
+			full := func(at Time) {
+				t.Helper()
+				r.state = 0
+				for range 3 {
+					r.want("fill", at, 1, Passed, 0)
+				}
+				if d := r.ask(at, 1); d.Outcome != Rejected || d.RetryAfter <= 0 || d.RetryAfter > 2*time.Minute {
+					t.Errorf("full at %d: %+v", at, d)
+				}
+			}
+			for _, back := range []time.Duration{time.Nanosecond, time.Second, 59 * time.Second, 2 * time.Minute, 5 * time.Hour, 400 * time.Hour} {
+				full(t0)
+				if d := r.ask(t0.Add(-back), 1); d.Outcome != Rejected || d.RetryAfter > 3*time.Minute {
+					t.Errorf("%v back: %+v", back, d)
+				}
+				if d := r.ask(t0.Add(-back).Add(3*time.Minute+time.Second), 3); d.Outcome != Passed {
+					t.Errorf("%v back and three minutes on: %+v", back, d)
+				}
+			}
+			for _, ahead := range []time.Duration{2 * time.Minute, 5 * time.Hour, 365 * 24 * time.Hour, 3652 * 24 * time.Hour, 3652*24*time.Hour + 30*time.Second} {
+				full(t0)
+				r.want("ahead by "+ahead.String(), t0.Add(ahead), 3, Passed, 0)
+			}
+			for _, at := range []Time{-5, 0, 1, math.MaxInt64 - Time(time.Hour), math.MaxInt64 - 1, math.MaxInt64} {
+				full(at)
+				_ = r.steps.DrainAt(r.state, at)
+			}
+			full(t0.Add(1_234_567 * time.Nanosecond))
+			_, fresh := r.steps.Step(0, t0, 3, 0)
+			if drain := r.steps.DrainAt(r.state, t0.Add(time.Second)); drain <= t0 || drain > t0.Add(2*time.Minute) {
+				t.Errorf("drains at %v", drain-t0)
+			} else if _, d := r.steps.Step(r.state, drain, 3, 0); d != fresh {
+				t.Errorf("drained at %v: %+v", drain-t0, d)
+			}
+		})
+	}
+}
+
+// TestWindowCost: a cost above the limit never passes, has no time after which it would, and changes nothing.
+func TestWindowCost(t *testing.T) {
+	for name, c := range windows() {
+		r := &run{t: t, steps: c.Compile()}
+		for _, cost := range []Cost{4, 1 << 30, math.MaxInt64} {
+			before := r.state
+			r.want(name, t0, cost, Rejected, 0)
+			if r.state != before {
+				t.Errorf("%s: cost %d changed the state", name, cost)
+			}
+			r.want(name, t0, 1, Passed, 0)
+		}
+		if d := r.ask(t0, 2); d.Outcome != Rejected || d.Excess != 2000 || d.RetryAfter <= 0 {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+// TestWindowChange: another limit keeps the count, cuts it to the new full one, and never tells less than nothing.
+func TestWindowChange(t *testing.T) {
+	for name, c := range windows() {
+		wide := c
+		wide.Limit = 100
+		full, _ := wide.Compile().Step(0, t0, 100, 0)
+		if _, d := c.Compile().Step(full, t0, 1, 100); d.Outcome != Rejected || d.Remaining != 0 || d.Excess != 98_000 {
+			t.Errorf("%s: 100 of 3, 100 elsewhere on the zone: %+v", name, d)
+		}
+		cut, d := c.Compile().Step(full, t0, 1, 0)
+		if d.Outcome != Rejected || d.Remaining != 0 || d.Excess != 1000 {
+			t.Errorf("%s: 100 of 3: %+v", name, d)
+		}
+		if again, _ := c.Compile().Step(cut, t0, 1, 0); again != cut {
+			t.Errorf("%s: the cut is not stored", name)
+		}
+		wide.Limit = 101
+		if _, d := wide.Compile().Step(full, t0, 1, 0); d.Outcome != Passed || d.Remaining != 0 {
+			t.Errorf("%s: 100 of 101: %+v", name, d)
+		}
+	}
+}
+
+// TestSlidingUndo: a charge is taken back from the window it was made in, also once that is the previous one.
+func TestSlidingUndo(t *testing.T) {
+	s := Count{Limit: 10, Window: time.Minute}.Compile()
+	mine, _ := s.Step(0, t0, 6, 0)
+	both, _ := s.Step(mine, t0, 2, 0)
+	next, _ := s.Step(both, t0.Add(61*time.Second), 1, 0)
+	for _, c := range []struct {
+		name string
+		s    State
+		at   time.Duration
+		left int64 // remaining after one more
+	}{{"same window", both, 0, 7}, {"next window", next, 61 * time.Second, 7}, {"nothing left", 0, 0, 9}} {
+		if _, d := s.Step(s.Undo(c.s, 0, mine, t0), t0.Add(c.at), 1, 0); d.Remaining != c.left {
+			t.Errorf("%s: %+v, want %d", c.name, d, c.left)
+		}
+	}
+	late, _ := s.Step(both, t0.Add(3*time.Minute), 1, 0)
+	if s.Undo(late, 0, mine, t0) != late {
+		t.Error("a charge was taken back from a later window")
+	}
+}
+
+// TestCalendar: where windows end by the clocks of a place, on days on which they are set on or back.
+func TestCalendar(t *testing.T) {
+	for _, c := range []struct {
+		place  string
+		window time.Duration
+		at     string // UTC
+		end    string
+	}{
+		{"UTC", day, "2026-03-01T12:00:00Z", "2026-03-02T00:00:00Z"},
+		{"Europe/Berlin", day, "2026-03-28T12:00:00Z", "2026-03-28T23:00:00Z"},
+		{"Europe/Berlin", day, "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"}, // 23 hours
+		{"Europe/Berlin", day, "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"}, // 25 hours
+		{"Europe/Berlin", 12 * time.Hour, "2026-03-29T00:30:00Z", "2026-03-29T10:00:00Z"},
+		{"Europe/Berlin", 12 * time.Hour, "2026-03-29T01:30:00Z", "2026-03-29T10:00:00Z"},
+		{"Europe/Berlin", time.Hour, "2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z"}, // the hour that is there twice
+		{"Europe/Berlin", time.Hour, "2026-10-25T01:30:00Z", "2026-10-25T02:00:00Z"},
+		{"America/New_York", 90 * time.Minute, "2026-11-01T05:40:00Z", "2026-11-01T08:00:00Z"}, // 01:40, set back over 01:30
+		{"America/New_York", 90 * time.Minute, "2026-11-01T06:10:00Z", ""},
+		{"Asia/Kolkata", time.Hour, "2026-03-01T12:00:00Z", "2026-03-01T12:30:00Z"},
+		{"Asia/Kolkata", day, "2026-03-01T12:00:00Z", "2026-03-01T18:30:00Z"},
+		{"America/Havana", day, "2026-11-01T04:30:00Z", ""}, // midnight is there twice
+		{"Europe/Berlin", 7 * day, "2026-03-04T12:00:00Z", "2026-03-08T23:00:00Z"},
+		{"Europe/Berlin", 7 * day, "2026-03-08T22:59:59Z", "2026-03-08T23:00:00Z"},
+		{"UTC", 2 * day, "1970-01-01T12:00:00Z", "1970-01-03T00:00:00Z"},
+	} {
+		place, err := time.LoadLocation(c.place)
+		if err != nil {
+			t.Skip(err)
+		}
+		at, _ := time.Parse(time.RFC3339, c.at)
+		end := time.UnixMilli(newCalendar(c.window, place).end(at.UnixMilli())).UTC()
+		if got := end.Format(time.RFC3339); c.end != "" && got != c.end || !end.After(at) || end.Sub(at) > c.window+time.Hour {
+			t.Errorf("%s %v at %s: ends %s, want %s", c.place, c.window, c.at, got, c.end)
+		}
+	}
+}
+
+// TestCalendarDays: over years, every window of a day begins when the one before it ended.
+func TestCalendarDays(t *testing.T) {
+	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "Africa/Cairo"} {
+		place, err := time.LoadLocation(name)
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, w := range []time.Duration{day, 6 * time.Hour, 3 * time.Hour, 90 * time.Minute, time.Hour, time.Minute * 15} {
+			c := newCalendar(w, place)
+			now := time.Date(2024, 1, 1, 0, 0, 0, 0, place).UnixMilli()
+			for end := c.end(now); now < time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(); end = c.end(now) {
+				if d := time.Duration(end-now) * time.Millisecond; d <= 0 || d > w+time.Hour {
+					t.Fatalf("%s: the window of %v at %v ends after %v", name, w, time.UnixMilli(now).In(place), d)
+				}
+				now = end
+			}
+		}
+	}
+}
+
+// TestRates: buckets and windows admit what they say from one a day to a million a second.
+func TestRates(t *testing.T) {
+	for _, rate := range []Rate{PerDay(1), PerDay(7), PerHour(1000), PerMinute(7), PerSecond(3), PerSecond(65535), PerSecond(999_999), PerSecond(1_000_000)} {
+		r := &run{t: t, steps: Token{Rate: rate, Capacity: 10}.Compile()}
+		n, each := int64(0), rate.Interval()
+		for k := range int64(4000) { // four times as fast as it may be
+			if r.ask(t0+Time(k*int64(each)/4), 1).Admitted() {
+				n++
+			}
+		}
+		if n < 1009 || n > 1010 {
+			t.Errorf("%v: admitted %d, want 10 and 1000", rate, n)
+		}
+	}
+	for _, rate := range []int64{1, 7, 1000, 1_000_003, 1_250_000_000, maxPace} {
+		r := &run{t: t, steps: Pace{Rate: rate}.Compile()}
+		at, chunk := t0, max(rate/50, 1)
+		for range 100 {
+			d := r.ask(at, Cost(chunk))
+			at = at.Add(d.Delay)
+		}
+		want := float64(chunk*99) / float64(rate)
+		if got := at.Sub(t0).Seconds(); got < want || got > want*1.001+1e-6 {
+			t.Errorf("%d bytes a second: 99 chunks of %d took %v s, want %v", rate, chunk, got, want)
+		}
+	}
+}
