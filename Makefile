@@ -3,9 +3,9 @@
 # make bench        the measured comparisons; slow, and only worth reading on a quiet machine
 
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
-NEEDS := nginx wrk
+NEEDS := nginx wrk gcc
 
-.PHONY: build quickstart test needs lint check stress sides bench bench-gateway bench-limiters suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters suite fuzz docs
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -56,12 +56,19 @@ stress:
 sides:
 	go test -shuffle=on ./conformance ./examples
 
+# The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules. A
+# short form is part of test. make conformance [RUNS=500] [SEED=the one that was printed]
+conformance: needs
+	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
+
 bench: bench-gateway bench-limiters
 
 bench-gateway: build
 	cd bench && go run ./gateway -limitgate ../bin/limitgate $(ARGS)
 
+# BENCH='-rounds 20 -ms 100 -keys 1000' are flags of the comparison.
 bench-limiters:
+	cd bench && go run ./limiters $(BENCH)
 	go test -run '^$$' -bench . -benchmem . ./memzone ./internal/h1
 
 # nginx's own suite, where a copy is at hand: make suite SUITE=/path/to/nginx-tests [FILES="limit_req map"]

@@ -30,8 +30,9 @@ type Env struct {
 	Version string
 	// Log is where compiling and the running program report what belongs to no request.
 	Log *errorlog.Log
-	// Arithmetic of limit_req for the whole configuration.
+	// Arithmetic of limit_req for the whole configuration. The limit_arithmetic directive sets it, unless it is Fixed.
 	Arithmetic limitgate.Arithmetic
+	Fixed      bool
 }
 
 // Zones hands out zones by name. The same name gives the same state in every program of a process.

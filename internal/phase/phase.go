@@ -43,6 +43,8 @@ const (
 	Fail
 	// Redirect means that r.URI changed: the request goes back to Match.
 	Redirect
+	// Hold means that a request with a Report is delayed and has to be asked again, by the same phase, after the delay.
+	Hold
 )
 
 // Handler is a phase as one scope of the configuration wants it. It is immutable, serves many goroutines and keeps nothing

@@ -19,19 +19,27 @@ import (
 )
 
 // New compiles a configuration. What is wrong with it goes to env.Errors; the program must not serve then.
-func New(env *phase.Env, cfg *conf.Config) *Program {
+func New(env *phase.Env, cfg *conf.Config) *Program { return compile(env, cfg, true) }
+
+// NewTrial compiles a configuration as far as a Trial needs it: without content and logs, so that no upstream is looked up
+// and no file opened. It must not serve.
+func NewTrial(env *phase.Env, cfg *conf.Config) *Program { return compile(env, cfg, false) }
+
+func compile(env *phase.Env, cfg *conf.Config, serves bool) *Program {
 	p := &Program{pages: newPages(h1.ServerName(env.Version, true)), bare: newPages(h1.ServerName(env.Version, false))}
 	http := cfg.HTTP()
 	if http == nil {
 		return p
 	}
-	if d, found := http.Get("limit_arithmetic"); found && d.Arg(0) == "nginx" {
+	if d, found := http.Get("limit_arithmetic"); found && d.Arg(0) == "nginx" && !env.Fixed {
 		env.Arithmetic = limitgate.Nginx
 	}
 	env.Vars.Define(http, env.Errors)
-	p.upstreams = upstream.Open(env, http)
-	c := compiler{env: env, program: p, index: map[*conf.Scope]int{}, names: map[*conf.Scope][]match.Name{}}
-	c.read = reader{env: env, logs: map[*conf.Scope]*errorlog.Log{}}
+	if serves {
+		p.upstreams = upstream.Open(env, http)
+	}
+	c := compiler{env: env, program: p, serves: serves, index: map[*conf.Scope]int{}, names: map[*conf.Scope][]match.Name{}}
+	c.read = reader{env: env, mute: !serves, logs: map[*conf.Scope]*errorlog.Log{}}
 	c.number(http)
 	for _, s := range c.scopes {
 		c.compile(s)
@@ -44,6 +52,7 @@ func New(env *phase.Env, cfg *conf.Config) *Program {
 type compiler struct {
 	env     *phase.Env
 	program *Program
+	serves  bool
 	read    reader
 	scopes  []*conf.Scope
 	index   map[*conf.Scope]int // of a scope in the program
@@ -79,9 +88,11 @@ func (c *compiler) compile(s *conf.Scope) {
 	h[phase.RealIP] = realip.Compile(c.env, s)
 	h[phase.Limit] = limit.Compile(c.env, s)
 	h[phase.Access] = access.Compile(c.env, s)
-	h[phase.Record] = record.Compile(c.env, s)
-	if h[phase.Content] = c.program.upstreams.Compile(c.env, s); h[phase.Content] == nil {
-		h[phase.Content] = static.Compile(c.env, s)
+	if c.serves {
+		h[phase.Record] = record.Compile(c.env, s)
+		if h[phase.Content] = c.program.upstreams.Compile(c.env, s); h[phase.Content] == nil {
+			h[phase.Content] = static.Compile(c.env, s)
+		}
 	}
 	switch s.Kind {
 	case conf.Server:
@@ -134,7 +145,8 @@ func (c *compiler) listen() {
 		ps.gather(c.env, scope, i, c.names[scope])
 	}
 	var numbers []int
-	for i, group := range ps.sockets() {
+	groups := ps.sockets()
+	for i, group := range groups {
 		own := group[len(group)-1]
 		l := listener{}
 		for _, one := range group {
@@ -145,6 +157,9 @@ func (c *compiler) listen() {
 		numbers = append(numbers, i)
 	}
 	p.Place(numbers)
+	if !c.serves {
+		p.arrivals = c.arrivals(groups)
+	}
 }
 
 func (c *compiler) address(p *point, shares bool) address {

@@ -21,6 +21,7 @@ type Program struct {
 	pages     *pages
 	bare      *pages        // with server_tokens off
 	upstreams *upstream.Set // nil without an http block
+	arrivals  *arrivals     // for trials
 }
 
 var _ edge.Program = (*Program)(nil)

@@ -40,9 +40,13 @@ func (p *Program) Serve(r *request.Request) {
 	defer p.settle(r)
 	j := journey{p: p, r: r}
 	for at := j.begin(a); at < atEnd; {
-		switch j.walk(at) {
+		switch j.walk(at, atEnd) {
 		case phase.Redirect:
 			at = j.redirected()
+		case phase.Continue:
+			// No phase had an answer.
+			r.Fail(404)
+			at = j.fail()
 		case phase.Fail:
 			at = j.fail()
 		default:
@@ -83,9 +87,10 @@ func (j *journey) enter(location int) {
 	j.r.Location, j.r.Settings, j.r.Shaper = location, s.settings, s.shaper
 }
 
-// walk takes the request through the phases from a place in the order on, until one of them does not let it go on.
-func (j *journey) walk(at int) phase.Next {
-	for ; at < atEnd; at++ {
+// walk takes the request through the phases from a place in the order on, until one of them does not let it go on, or the
+// place where the walk is to end.
+func (j *journey) walk(at, end int) phase.Next {
+	for ; at < end; at++ {
 		id := phase.Order[at]
 		h := j.p.scopes[j.r.Location].handlers[id]
 		if h == nil {
@@ -100,8 +105,7 @@ func (j *journey) walk(at int) phase.Next {
 			return next
 		}
 	}
-	j.r.Fail(404)
-	return phase.Fail
+	return phase.Continue
 }
 
 // matched enters the location that was found, and refuses a body that is too large for it.

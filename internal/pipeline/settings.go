@@ -14,6 +14,7 @@ import (
 // reader reads plain directives of scopes, with nginx's value where there is none.
 type reader struct {
 	env  *phase.Env
+	mute bool                          // nothing is logged
 	logs map[*conf.Scope]*errorlog.Log // by the scope whose error_log it is
 }
 
@@ -163,6 +164,9 @@ func (r *reader) types(s *conf.Scope) map[string][]byte {
 
 // errorLog returns the log of a scope. What the main scope says is the process's own log.
 func (r *reader) errorLog(s *conf.Scope) *errorlog.Log {
+	if r.mute {
+		return nil
+	}
 	list := s.All("error_log")
 	if len(list) == 0 || list[0].Scope.Kind == conf.Main {
 		return r.env.Log

@@ -62,6 +62,9 @@ type Request struct {
 	Pace       Pace        // the shaper's
 	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
 
+	// Report is filled by the limit phase where somebody wants to know more than the answer; nil in served requests.
+	Report *Report
+
 	// Places are what limit_conn holds for this request: the limit phase takes them, the program calls Release.
 	Places []limitgate.Place
 

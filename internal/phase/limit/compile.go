@@ -27,6 +27,7 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 		conn:    c.group(s, "limit_conn"),
 		headers: readHeaders(s),
 	}
+	h.conn.asksInTurn = true
 	// nginx logs a delay one level below a refusal, and knows nothing below info.
 	h.delay = min(h.req.level+1, errorlog.Info)
 	for _, d := range s.All("limit_req") {

@@ -27,6 +27,8 @@ type group struct {
 	status int
 	level  errorlog.Level
 	dryRun bool
+
+	asksInTurn bool // the first that refuses ends it: limit_conn
 }
 
 // limit is one limit_req or limit_conn.
@@ -78,6 +80,9 @@ func (h *handler) requests(r *request.Request) phase.Next {
 	if err != nil {
 		return undecided(r, err)
 	}
+	if r.Report != nil {
+		h.req.report(r.Report, &l, &v)
+	}
 	if h.headers != headersOff && !h.req.dryRun {
 		h.headers.add(r, &h.req, &l, v.Admitted())
 	}
@@ -94,6 +99,9 @@ func (h *handler) requests(r *request.Request) phase.Next {
 		return phase.Continue
 	}
 	r.ReqStatus = request.LimitDelayed
+	if r.Report != nil {
+		return h.hold(r, v.Delay)
+	}
 	if !r.Stream.Sleep(v.Delay) {
 		r.Logf(errorlog.Info, "client prematurely closed connection")
 		r.Leave(499)
@@ -116,7 +124,11 @@ func (h *handler) refuse(r *request.Request, l *legs, v *limitgate.Verdict) phas
 	}
 	r.ReqStatus = request.LimitRejected
 	if v.RetryAfter > 0 {
-		r.AddHeader(nameRetryAfter, claimInt(r, seconds(v.RetryAfter)))
+		after := seconds(v.RetryAfter)
+		r.AddHeader(nameRetryAfter, claimInt(r, after))
+		if r.Report != nil {
+			r.Report.RetryAfter = after
+		}
 	}
 	r.Fail(h.req.status)
 	return phase.Fail
@@ -133,6 +145,9 @@ func (h *handler) connections(r *request.Request) phase.Next {
 	v, err := limitgate.AcquireAll(context.Background(), r.Now, l.list, r.Places)
 	if err != nil {
 		return undecided(r, err)
+	}
+	if r.Report != nil {
+		h.conn.report(r.Report, &l, &v)
 	}
 	if v.Admitted() {
 		r.ConnStatus = request.LimitPassed

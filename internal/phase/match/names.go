@@ -21,30 +21,38 @@ type nameRegexp struct {
 	server int
 }
 
-// Find returns the index of the server that r.Host names.
+// Find returns the index of the server that r.Host names, or of the default server.
 func (n *Names) Find(r *request.Request) int {
-	if s, found := n.exact[string(r.Host)]; found {
+	if s, found := n.Named(r); found {
 		return s
 	}
+	return n.fallback
+}
+
+// Named returns the index of the server that r.Host names, where one does.
+func (n *Names) Named(r *request.Request) (server int, found bool) {
+	if s, found := n.exact[string(r.Host)]; found {
+		return s, true
+	}
 	if len(r.Host) == 0 {
-		return n.fallback
+		return 0, false
 	}
 	if len(n.heads) > 0 {
 		if s, found := n.head(r.Host); found {
-			return s
+			return s, true
 		}
 	}
 	if len(n.tails) > 0 {
 		if s, found := n.tail(r.Host); found {
-			return s
+			return s, true
 		}
 	}
 	for i := range n.regexps {
 		if n.regexps[i].regexp.Match(r, r.Host) {
-			return n.regexps[i].server
+			return n.regexps[i].server, true
 		}
 	}
-	return n.fallback
+	return 0, false
 }
 
 // head looks for *.NAME, the longest name first.

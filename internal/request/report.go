@@ -1,0 +1,47 @@
+package request
+
+import (
+	"time"
+
+	"github.com/limitgate/limitgate"
+)
+
+// Report is what the limits said of a request, for tools that decide on requests and do not serve them. Whoever wants one
+// sets Request.Report after Reset; the limit phase fills it. A request with a report never sleeps for a limit: where one
+// that is delayed still has limits to meet, the phase answers phase.Hold.
+type Report struct {
+	// Limits are those that took part: limit_req before limit_conn, each kind in the order of the file. Behind one that
+	// refuses, those of limit_conn were not asked.
+	Limits []LimitReport
+
+	Bound    int                // index in Limits of the one that bound; of no meaning without Limits
+	Decision limitgate.Decision // of that limit, together with the others of its kind
+
+	Outcome    limitgate.Outcome // what became of the request
+	Rehearsed  limitgate.Outcome // what a dry run would have made of it
+	Delay      time.Duration     // how long the request waits, whatever happens then
+	RetryAfter int64             // seconds, as the answer says; 0: it does not
+}
+
+// LimitReport is what one limit said. What is less than a millisecond of delay has passed, as in the answer.
+type LimitReport struct {
+	Zone     string
+	Decision limitgate.Decision
+}
+
+// Reset empties the report and keeps its memory.
+func (p *Report) Reset() { *p = Report{Limits: p.Limits[:0]} }
+
+// Add notes what the limits of one kind said together; theirs stand in Limits from index first on, and leg is the place of
+// the one that decided behind first. The second kind binds where it is graver than the first; a rehearsal binds nobody, but
+// is what there is to tell as long as nothing refuses in earnest.
+func (p *Report) Add(first, leg int, d limitgate.Decision, dryRun bool) {
+	if first == 0 || d.Outcome > p.Decision.Outcome || d.Outcome == limitgate.Rejected && !dryRun {
+		p.Bound, p.Decision = first+leg, d
+	}
+	if dryRun {
+		p.Rehearsed = max(p.Rehearsed, d.Outcome)
+	} else {
+		p.Outcome = max(p.Outcome, d.Outcome)
+	}
+}

@@ -1,0 +1,93 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/pipeline"
+	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/vars"
+	"github.com/limitgate/limitgate/memzone"
+)
+
+// Options say what to simulate.
+type Options struct {
+	File   string // the configuration
+	Prefix string // the folder that its relative names belong to; "": the current one
+	// Arithmetic of limit_req, exact or nginx; "": what the configuration says.
+	Arithmetic string
+	Disk       conf.Disk // where the configuration is read from; nil: the system's files
+}
+
+// Validate says what is wrong with the options.
+func (o Options) Validate() error {
+	switch {
+	case o.File == "":
+		return errors.New("no configuration is named")
+	case o.Arithmetic != "" && o.Arithmetic != "exact" && o.Arithmetic != "nginx":
+		return fmt.Errorf("arithmetic %q: exact or nginx", o.Arithmetic)
+	}
+	return nil
+}
+
+// ConfigError are the faults of the configuration.
+type ConfigError struct{ List []*conf.Error }
+
+// Error returns the first fault.
+func (e *ConfigError) Error() string { return e.List[0].Error() }
+
+// Open compiles a configuration. Its zones are empty and live as long as the Simulator. Faults are a *ConfigError.
+func Open(o Options) (*Simulator, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	cfg, errs := conf.Load(conf.Options{Path: o.File, Disk: o.Disk})
+	if errs.Failed() {
+		return nil, &ConfigError{errs.List()}
+	}
+	s := &Simulator{}
+	clock := func() limitgate.Time { return s.now }
+	env := &phase.Env{
+		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: s.wall}), Errors: errs, Zones: zones{}, Files: noFiles{}, Now: clock,
+		Prefix: o.Prefix, Fixed: o.Arithmetic != "",
+	}
+	if o.Arithmetic == "nginx" {
+		env.Arithmetic = limitgate.Nginx
+	}
+	s.program = pipeline.NewTrial(env, cfg)
+	if errs.Failed() {
+		return nil, &ConfigError{errs.List()}
+	}
+	if !s.program.Serves() {
+		return nil, errors.New("the configuration has no server, and so no limits to ask")
+	}
+	head := s.program.Head(&request.Conn{})
+	// An event is not bytes on a wire: how large a head may be is not asked.
+	s.rules = h1.Rules{
+		FirstBuffer: 2 * maxLine, LargeBuffer: 2 * maxLine, LargeBuffers: 1,
+		Underscores: head.Underscores, KeepInvalid: !head.IgnoreInvalid, KeepSlashes: !head.MergeSlashes,
+	}
+	return s, nil
+}
+
+// zones makes each zone once. It implements phase.Zones.
+type zones map[string]*memzone.Zone
+
+// Zone returns the zone of a name.
+func (z zones) Zone(name, _ string, bytes int) (limitgate.Zone, error) {
+	if z[name] == nil {
+		z[name] = memzone.New(memzone.Config{Bytes: bytes})
+	}
+	return z[name], nil
+}
+
+// noFiles is where a simulation writes logs. It implements phase.Files.
+type noFiles struct{}
+
+// Append opens nothing.
+func (noFiles) Append(string) (io.Writer, error) { return io.Discard, nil }

@@ -1,0 +1,239 @@
+package simulate
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/pipeline"
+)
+
+// Simulator is a configuration and the states of its limits. It belongs to one goroutine.
+type Simulator struct {
+	program *pipeline.Program
+	rules   h1.Rules
+	now     limitgate.Time // what the configuration's variables take for the time
+
+	event   event
+	serial  uint64 // of the event
+	offset  int64  // what clocks were set back by, so far
+	latest  int64  // the end of the time line
+	agenda  agenda
+	waiting queue // simulations whose answer is not written yet, in the order of the events
+	spare   []*sim
+	places  [][]limitgate.Place // memory for places
+	out     *bufio.Writer
+	line    []byte
+}
+
+// InputError is a line of the input that is no event.
+type InputError struct {
+	Line   int
+	Reason error
+}
+
+// Error names the line.
+func (e *InputError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
+
+// Unwrap gives the reason.
+func (e *InputError) Unwrap() error { return e.Reason }
+
+const (
+	maxLine = 16 << 20        // of the input, in bytes
+	late    = int64(60 * 1e9) // how far behind the latest event one may be before its clock was set
+	never   = int64(math.MaxInt64)
+	buffer  = 64 << 10
+)
+
+// Run decides on the events of in, one JSON object a line, and writes a line for each to out. It stops at the first line
+// that is no event, with an *InputError, when all lines before it are answered.
+func (s *Simulator) Run(in io.Reader, out io.Writer) error {
+	s.out = bufio.NewWriterSize(out, buffer)
+	lines := bufio.NewScanner(promptReader{in, s.out})
+	lines.Buffer(make([]byte, buffer), maxLine)
+	var bad error
+	n := 0
+	for lines.Scan() && bad == nil {
+		n++
+		b := lines.Bytes()
+		if len(bytes.TrimSpace(b)) == 0 {
+			continue
+		}
+		if err := s.event.parse(b); err != nil {
+			bad = &InputError{n, err}
+			break
+		}
+		if err := s.decide(&s.event); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		bad = &InputError{n + 1, fmt.Errorf("longer than %d bytes", maxLine)}
+	} else if err != nil && bad == nil {
+		bad = fmt.Errorf("reading events: %w", err)
+	}
+	// What still waits is decided as if nothing else came.
+	for s.waiting.len() > 0 {
+		if err := s.pass(s.agenda[0].due); err != nil {
+			return err
+		}
+	}
+	if err := s.out.Flush(); err != nil {
+		return fmt.Errorf("writing answers: %w", err)
+	}
+	return bad
+}
+
+// promptReader writes out what was decided before it waits for more.
+type promptReader struct {
+	in  io.Reader
+	out *bufio.Writer
+}
+
+// Read implements io.Reader.
+func (p promptReader) Read(b []byte) (int, error) {
+	if err := p.out.Flush(); err != nil {
+		return 0, fmt.Errorf("writing answers: %w", err)
+	}
+	return p.in.Read(b)
+}
+
+// wall is the virtual time as people read it.
+func (s *Simulator) wall() time.Time { return time.Unix(0, int64(s.now)) }
+
+// decide takes an event through the program, after all that happens before it.
+func (s *Simulator) decide(e *event) error {
+	s.serial++
+	v := plus(e.at, s.offset)
+	if v < s.latest-late {
+		s.offset = s.latest - e.at
+		v = s.latest
+	}
+	s.latest = max(s.latest, v)
+	if err := s.pass(s.latest); err != nil {
+		return err
+	}
+	m := s.take()
+	m.fill(e, &s.rules, s.serial)
+	s.program.Arrive(&m.r)
+	s.now = limitgate.Time(e.at)
+	s.waiting.push(m)
+	if m.trial.Begin(s.program, &m.r) {
+		s.agenda.add(task{due: plus(v, int64(m.report.Delay)), serial: s.serial, sim: m})
+		return nil
+	}
+	s.ended(m, plus(v, int64(m.report.Delay)))
+	return s.write()
+}
+
+// pass lets happen what is due until t.
+func (s *Simulator) pass(t int64) error {
+	for len(s.agenda) > 0 && s.agenda[0].due <= t {
+		k := s.agenda.next()
+		if k.sim == nil {
+			if err := release(k.places); err != nil {
+				return err
+			}
+			s.places = append(s.places, k.places[:0])
+			continue
+		}
+		m := k.sim
+		s.now = m.r.Now.Add(m.report.Delay)
+		m.trial.Resume()
+		s.ended(m, k.due)
+		if err := s.write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ended is called for a request that is decided and goes on at an instant of the time line. Its places stay held until it
+// leaves.
+func (s *Simulator) ended(m *sim, at int64) {
+	m.done = true
+	if len(m.r.Places) == 0 {
+		return
+	}
+	s.agenda.add(task{due: plus(at, m.stay), serial: m.conn.Serial, places: m.r.Places})
+	m.r.Places = nil
+	if n := len(s.places); n > 0 {
+		m.r.Places, s.places = s.places[n-1], s.places[:n-1]
+	}
+}
+
+func release(places []limitgate.Place) error {
+	for i := range places {
+		if err := places[i].Release(context.Background()); err != nil {
+			return fmt.Errorf("giving back a place: %w", err)
+		}
+	}
+	return nil
+}
+
+// write writes the answers that nothing holds back any more.
+func (s *Simulator) write() error {
+	for s.waiting.len() > 0 && s.waiting.first().done {
+		m := s.waiting.pop()
+		s.line = m.appendAnswer(s.line[:0])
+		if _, err := s.out.Write(s.line); err != nil {
+			return fmt.Errorf("writing answers: %w", err)
+		}
+		s.spare = append(s.spare, m)
+	}
+	return nil
+}
+
+// take returns a simulation to fill.
+func (s *Simulator) take() *sim {
+	n := len(s.spare)
+	if n == 0 {
+		return new(sim)
+	}
+	m := s.spare[n-1]
+	s.spare = s.spare[:n-1]
+	return m
+}
+
+// plus adds times and stays in range.
+func plus(a, b int64) int64 {
+	if b > 0 && a > never-b {
+		return never
+	}
+	return a + b
+}
+
+// queue is first in, first out.
+type queue struct {
+	ring  []*sim // a power of two
+	start int
+	n     int
+}
+
+func (q *queue) len() int { return q.n }
+
+func (q *queue) first() *sim { return q.ring[q.start] }
+
+func (q *queue) push(m *sim) {
+	if q.n == len(q.ring) {
+		ring := make([]*sim, max(16, 2*q.n))
+		copy(ring[copy(ring, q.ring[q.start:]):], q.ring[:q.start])
+		q.ring, q.start = ring, 0
+	}
+	q.ring[(q.start+q.n)&(len(q.ring)-1)] = m
+	q.n++
+}
+
+func (q *queue) pop() *sim {
+	m := q.ring[q.start]
+	q.ring[q.start] = nil
+	q.start, q.n = (q.start+1)&(len(q.ring)-1), q.n-1
+	return m
+}
