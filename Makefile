@@ -54,7 +54,7 @@ stress:
 
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:
-	go test -shuffle=on ./conformance ./examples
+	go test -p 1 -shuffle=on ./conformance ./examples
 
 # The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules. A
 # short form is part of test. make conformance [RUNS=500] [SEED=the one that was printed]

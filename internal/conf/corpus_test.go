@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/limitgate/limitgate/internal/gatewaytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files in testdata")
@@ -72,7 +74,7 @@ func TestCorpus(t *testing.T) {
 
 // TestAgainstNginx asks the real nginx about every file of the corpus: same verdict, same first message.
 func TestAgainstNginx(t *testing.T) {
-	binary := nginx(t)
+	binary := gatewaytest.Nginx(t).Path
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/nginx")); err != nil {
 		t.Fatal(err)
@@ -96,21 +98,6 @@ func TestAgainstNginx(t *testing.T) {
 			}
 		})
 	}
-}
-
-// nginx returns the path of the real nginx. Without one the test is skipped, but not in CI.
-func nginx(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("nginx is not installed: CI compares with it")
-	}
-	t.Skip("SKIPPED: nginx is not installed, NOTHING WAS COMPARED WITH IT")
-	return ""
 }
 
 // ask returns nginx's first message about a configuration, or "" if nginx takes it.

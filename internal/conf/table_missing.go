@@ -74,7 +74,7 @@ var missing = [...]struct{ lost, names string }{
 			"grpc_ssl_server_name grpc_ssl_session_reuse grpc_ssl_trusted_certificate grpc_ssl_verify " +
 			"grpc_ssl_verify_depth"},
 	{"requests would be processed without it",
-		"break if rewrite"},
+		"if rewrite"},
 	{"lines would be missing from the log",
 		"rewrite_log uninitialized_variable_warn"},
 	{"other files would be served",

@@ -37,6 +37,8 @@ func variableSpecs() []Spec {
 	return []Spec{
 		{Name: "set", Contexts: rewriteIn, Min: 2, Max: 2, Merge: Own, Repeat: true, Usage: "$NAME VALUE", check: variable(0),
 			Doc: "Sets a variable for the rest of the request. VALUE may hold variables. set acts in the order of the file, before limits."},
+		{Name: "break", Contexts: rewriteIn, Merge: Own, Repeat: true,
+			Doc: "Ends what set and return do in its scope: those behind it in the file don't act. Locations go on with their own."},
 		{Name: "map", Contexts: HTTP, Min: 2, Max: 2, Opens: MapBody, Merge: Own, Repeat: true, Usage: "VALUE $NAME", check: variable(1),
 			Doc: "A variable whose value depends on another text. Rows are SOURCE RESULT: exact sources without regard to case, expressions after ~ or ~*, " +
 				"with hostnames; also names with a wildcard, default for everything else. Results may hold variables. volatile; asks anew each time."},

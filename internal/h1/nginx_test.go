@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/limitgate/limitgate/internal/gatewaytest"
 )
 
 // judge is a real nginx on a unix socket that echoes how it read a request, as echo does.
@@ -48,16 +50,7 @@ var pageCodes = []int{301, 302, 303, 304, 307, 308, 400, 401, 402, 403, 404, 405
 // startJudge runs nginx until the test ends. Without nginx the test is skipped, in CI it fails.
 func startJudge(t *testing.T) *judge {
 	t.Helper()
-	bin, err := exec.LookPath("nginx")
-	if err != nil {
-		bin, err = exec.LookPath("/usr/sbin/nginx")
-	}
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("nginx is not installed; in CI the comparison must run")
-		}
-		t.Skip("SKIPPED: nginx is not installed, nothing was compared with it")
-	}
+	bin := gatewaytest.Nginx(t).Path
 	dir, err := os.MkdirTemp("", "h1") // short: a socket's path has little room
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/limitgate/limitgate/internal/gatewaytest"
 )
 
 // judged is a configuration that nginx and a program both run: the inside of http but for listen directives.
@@ -169,16 +171,7 @@ func listening(servers, address string) string {
 // startNginx runs the machine's nginx on a unix socket until the test ends. Without nginx the test is skipped; in CI it fails.
 func startNginx(t *testing.T, servers string) (socket string) {
 	t.Helper()
-	bin, err := exec.LookPath("nginx")
-	if err != nil {
-		bin, err = exec.LookPath("/usr/sbin/nginx")
-	}
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("nginx is not installed; in CI the comparison must run")
-		}
-		t.Skip("SKIPPED: nginx is not installed, nothing was compared with it")
-	}
+	bin := gatewaytest.Nginx(t).Path
 	dir, err := os.MkdirTemp("", "lg") // short: a socket's path has little room
 	if err != nil {
 		t.Fatal(err)

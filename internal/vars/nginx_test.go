@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/gatewaytest"
 	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/request"
@@ -57,15 +58,7 @@ type oracle struct {
 // startOracle runs nginx with an http block until the test ends; ADDR and UNIX stand for its sockets, DIR for its folder.
 func startOracle(t *testing.T, http string) *oracle {
 	t.Helper()
-	bin, err := exec.LookPath("nginx")
-	if err != nil {
-		if bin, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal("nginx is not installed; in CI the comparison must run")
-			}
-			t.Skip("SKIPPED: nginx is not installed, nothing was compared with it")
-		}
-	}
+	bin := gatewaytest.Nginx(t).Path
 	dir, err := os.MkdirTemp("", "vars") // short: a socket's path has little room
 	if err != nil {
 		t.Fatal(err)

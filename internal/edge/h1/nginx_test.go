@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/limitgate/limitgate/internal/gatewaytest"
 	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -20,11 +21,7 @@ import (
 // TestLikeNginx sends the same bytes to nginx and to a program that answers as its configuration says, and wants the same
 // bytes back, but for the product's name, and the same end of the connection.
 func TestLikeNginx(t *testing.T) {
-	bin, err := exec.LookPath("nginx")
-	if err != nil {
-		t.Skip("nginx is not installed")
-	}
-	nginx := startNginx(t, bin)
+	nginx := startNginx(t, gatewaytest.Nginx(t).Path)
 	s := newSite(nil)
 	s.settings.KeepaliveTimeout = 300 * time.Millisecond
 	s.settings.LingeringTimeout = 300 * time.Millisecond

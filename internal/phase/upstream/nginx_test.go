@@ -11,12 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/limitgate/limitgate/internal/gatewaytest"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
 	"github.com/limitgate/limitgate/internal/request"
 )
-
-// nginxPath is the judge; without it the comparison is skipped.
-const nginxPath = "/usr/sbin/nginx"
 
 // patience is how long a request may take on a machine that has other work.
 const patience = 10 * time.Second
@@ -88,9 +86,6 @@ var judged = []struct {
 }
 
 func TestRequestsAreNginxs(t *testing.T) {
-	if _, err := os.Stat(nginxPath); err != nil {
-		t.Skip("no nginx at " + nginxPath)
-	}
 	seen := make(chan string, 1)
 	dump := listen(t, func(c net.Conn, _ int) {
 		b, err := readRequest(c)
@@ -203,7 +198,7 @@ func startNginx(t *testing.T, backend string) (addresses []string, errorLog stri
 	if err := os.WriteFile(conf, []byte(strings.ReplaceAll(text, "BACKEND", backend)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(nginxPath, "-p", dir, "-c", conf, "-e", dir+"/error.log")
+	cmd := exec.Command(gatewaytest.Nginx(t).Path, "-p", dir, "-c", conf, "-e", dir+"/error.log")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
