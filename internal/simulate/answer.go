@@ -19,10 +19,15 @@ func (m *sim) appendAnswer(b []byte) []byte {
 	b = strconv.AppendInt(append(b, `,"status":`...), int64(m.r.Response.Status), 10)
 	b = append(append(b, `,"verdict":"`...), verdict(p.Outcome)...)
 	b = appendMillis(append(b, `","delay_ms":`...), p.Delay)
-	if len(p.Limits) == 0 {
-		b = append(b, `,"limit":null,"excess":null,"remaining":null`...)
+	b = append(b, `,"limit":`...)
+	if p.Outcome == limitgate.Passed && p.Rehearsed == limitgate.Passed {
+		b = append(b, nullText...)
 	} else {
-		b = appendText(append(b, `,"limit":`...), p.Limits[p.Bound].Zone)
+		b = appendText(b, p.Limits[p.Bound].Zone)
+	}
+	if len(p.Limits) == 0 {
+		b = append(b, `,"excess":null,"remaining":null`...)
+	} else {
 		b = p.Decision.Excess.Append(append(b, `,"excess":"`...))
 		b = strconv.AppendInt(append(b, `","remaining":`...), p.Decision.Remaining, 10)
 	}
