@@ -71,7 +71,7 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 	if len(legs) == 1 {
 		l := &legs[0]
 		var err error
-		l.Decision, l.charge, err = l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Take)
+		l.charge, err = l.do(ctx, now, Take)
 		return Verdict{Decision: l.Decision}, err
 	}
 	var v Verdict
@@ -80,7 +80,7 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 		for i := range legs {
 			l := &legs[i]
 			var err error
-			if l.Decision, _, err = l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Check); err != nil {
+			if _, err = l.do(ctx, now, Check); err != nil {
 				return Verdict{Leg: i}, err
 			}
 			if l.Decision.Outcome == Rejected && refused < 0 {
@@ -102,6 +102,14 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 	return v, nil
 }
 
+// do has the leg's limit decide, and leaves the decision in the leg.
+func (l *Leg) do(ctx context.Context, now Time, m Mode) (Charge, error) {
+	a, c, err := l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, m)
+	l.Decision = Decision{}
+	l.Decision.set(a)
+	return c, err
+}
+
 // account charges legs that all pass.
 func account(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 	todo := uint64(1)<<len(legs) - 1 // all ones for 64
@@ -115,15 +123,14 @@ func account(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 		i := tightest(legs, todo)
 		todo &^= 1 << i
 		l := &legs[i]
-		d, c, err := l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, Take)
-		if err == nil && d.Admitted() {
-			l.Decision, l.charge = d, c
+		c, err := l.do(ctx, now, Take)
+		if err == nil && l.Decision.Admitted() {
+			l.charge = c
 			charged |= 1 << i
 			continue
 		}
 		err = errors.Join(err, takeBack(ctx, now, legs, charged))
-		l.Decision = d
-		v := Verdict{Leg: i, Late: true}.refused(d, legs)
+		v := Verdict{Leg: i, Late: true}.refused(l.Decision, legs)
 		return v, err
 	}
 	return binding(legs), nil

@@ -15,10 +15,10 @@ type fickle struct {
 	times, takes, contended int
 }
 
-func (f *fickle) Do(ctx context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (limitgate.Decision, limitgate.Charge, error) {
+func (f *fickle) Do(ctx context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (limitgate.Answer, limitgate.Charge, error) {
 	if m == limitgate.Take {
 		if f.takes++; f.takes <= f.times {
-			return limitgate.Decision{Outcome: limitgate.Rejected, RetryAfter: 1}, limitgate.Charge{}, nil
+			return limitgate.Answer{Outcome: limitgate.Rejected, Wait: 1}, limitgate.Charge{}, nil
 		}
 	}
 	return f.Zone.Do(ctx, now, l, key, cost, m)

@@ -71,5 +71,40 @@ type Decision struct {
 	RetryAfter time.Duration
 }
 
+// Answer is a Decision on its way from the steps through the zone, in four words: a delay and a time to retry after never
+// come together. A struct of four words travels in registers. One of six goes through memory, where a copy of it right
+// after its fields were written stalls the processor for longer than the arithmetic takes; so it is made last.
+type Answer struct {
+	Outcome   Outcome       // or NoRoom
+	Wait      time.Duration // Decision.Delay of a Delayed request, Decision.RetryAfter of a Rejected one
+	Excess    Excess
+	Remaining int64
+}
+
+// NoRoom is the Outcome of an Answer only: Rejected, and Decision.NoRoom.
+const NoRoom Outcome = Rejected + 1
+
+// Admitted tells whether the request goes on, now or after its delay.
+func (a Answer) Admitted() bool { return a.Outcome < Rejected }
+
+// Decision gives the answer in full.
+func (a Answer) Decision() (d Decision) {
+	d.set(a)
+	return d
+}
+
+// set makes d, which is zero, the decision of a.
+func (d *Decision) set(a Answer) {
+	d.Outcome, d.Excess, d.Remaining = a.Outcome, a.Excess, a.Remaining
+	switch a.Outcome {
+	case Delayed:
+		d.Delay = a.Wait
+	case Rejected:
+		d.RetryAfter = a.Wait
+	case NoRoom:
+		d.Outcome, d.NoRoom = Rejected, true
+	}
+}
+
 // Admitted tells whether the request goes on, now or after its delay.
 func (d Decision) Admitted() bool { return d.Outcome != Rejected }

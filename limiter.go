@@ -46,17 +46,23 @@ func (l *Limiter) Algorithm() Algorithm { return l.limit.Algorithm }
 func (l *Limiter) Zone() Zone { return l.zone }
 
 // Take is TakeAt now, for a request of cost 1.
-func (l *Limiter) Take(ctx context.Context, key string) (Decision, error) {
-	return l.TakeAt(ctx, Now(), key, 1)
+func (l *Limiter) Take(ctx context.Context, key string) (d Decision, err error) {
+	if l.limit.Kind == KindConn {
+		return d, l.fits(1)
+	}
+	a, _, err := l.zone.Do(ctx, Now(), &l.limit, key, 1, Take)
+	d.set(a)
+	return d, err
 }
 
 // TakeAt decides on a request of key at now and charges it if it is admitted, now or after a delay. The zone keeps no part
 // of key. It fails if cost is below 1, with ErrKind if the limit is a Conn, and if the zone can't decide.
 func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (d Decision, err error) {
-	if err = l.fits(cost); err != nil {
-		return d, err
+	if cost < 1 || l.limit.Kind == KindConn {
+		return d, l.fits(cost)
 	}
-	d, _, err = l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	a, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	d.set(a)
 	return d, err
 }
 
@@ -65,8 +71,8 @@ func (l *Limiter) CheckAt(ctx context.Context, now Time, key string, cost Cost) 
 	if cost < 1 {
 		return Decision{}, costError(cost)
 	}
-	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Peek)
-	return d, err
+	a, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Peek)
+	return a.Decision(), err
 }
 
 // Reset forgets what key was charged: afterwards it is one that nobody has seen, and receipts from before are for nothing. It

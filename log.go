@@ -36,20 +36,20 @@ func (g *LogSteps) Until(stamp Time) Time {
 
 // Decide answers a request. held is how many stamps count, and nth gives the n-th of them, from 0, oldest first; it is asked
 // once at most.
-func (g *LogSteps) Decide(now Time, cost Cost, held int64, nth func(n int64) Time) Decision {
+func (g *LogSteps) Decide(now Time, cost Cost, held int64, nth func(n int64) Time) Answer {
 	if int64(cost) <= g.limit-held {
-		return Decision{Remaining: g.limit - held - int64(cost)}
+		return Answer{Remaining: g.limit - held - int64(cost)}
 	}
-	d := overLimit(g.limit, held, cost, 0)
+	a := overLimit(g.limit, held, cost, 0)
 	if int64(cost) <= g.limit {
-		d.RetryAfter = max(g.Until(nth(held+int64(cost)-g.limit-1)).Sub(max(now, 0)), 1)
+		a.Wait = max(g.Until(nth(held+int64(cost)-g.limit-1)).Sub(max(now, 0)), 1)
 	}
-	return d
+	return a
 }
 
 // Step implements Steps: it refuses.
-func (g *LogSteps) Step(s State, _ Time, _ Cost, _ int64) (State, Decision) {
-	return s, Decision{Outcome: Rejected, NoRoom: true}
+func (g *LogSteps) Step(s State, _ Time, _ Cost, _ int64) (State, Answer) {
+	return s, Answer{Outcome: NoRoom}
 }
 
 // Undo implements Steps.

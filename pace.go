@@ -86,7 +86,7 @@ func (p *paceSteps) bytes(d uint64) int64 {
 }
 
 // Step implements Steps. Excess is in thousandths of a byte.
-func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Decision) {
+func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Answer) {
 	n := uint64(max(now, 0))
 	debt := uint64(0)
 	if uint64(s) > n {
@@ -96,22 +96,22 @@ func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Deci
 			}
 		}
 	}
-	d := Decision{Excess: addExcess(Excess(min(p.bytes(debt), 1<<52)*1000), 1)}
+	a := Answer{Excess: addExcess(Excess(min(p.bytes(debt), 1<<52)*1000), 1)}
 	if debt < p.burst {
-		d.Remaining = p.bytes(p.burst - debt)
+		a.Remaining = p.bytes(p.burst - debt)
 	}
 	takes := paceTime(int64(cost), int64(p.rate))
 	if takes > p.full || debt > p.full-takes {
-		if d.Outcome = Rejected; takes <= p.full {
-			d.RetryAfter = time.Duration(debt + takes - p.full)
+		if a.Outcome = Rejected; takes <= p.full {
+			a.Wait = time.Duration(debt + takes - p.full)
 		}
-		return s, d
+		return s, a
 	}
-	d.Remaining = max(d.Remaining-int64(cost), 0)
+	a.Remaining = max(a.Remaining-int64(cost), 0)
 	if debt > p.burst {
-		d.Outcome, d.Delay = Delayed, time.Duration(debt-p.burst)
+		a.Outcome, a.Wait = Delayed, time.Duration(debt-p.burst)
 	}
-	return State(n + debt + takes), d
+	return State(n + debt + takes), a
 }
 
 // Undo implements Steps.

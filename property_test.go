@@ -34,13 +34,13 @@ func TestNeverMoreThanPromised(t *testing.T) {
 			}
 			cost := Cost(1 + g%2)
 			var d Decision
-			if state, d = s.Step(state, now, cost, 0); d.Admitted() {
+			if state, d = decide(s, state, now, cost, 0); d.Admitted() {
 				all = append(all, admitted{now, cost})
 			} else if d.RetryAfter > 0 {
-				if _, again := s.Step(state, now.Add(d.RetryAfter), cost, 0); !again.Admitted() {
+				if _, again := decide(s, state, now.Add(d.RetryAfter), cost, 0); !again.Admitted() {
 					t.Fatalf("%+v: refused at %d, and after %v again: %+v", q, now, d.RetryAfter, again)
 				}
-				if _, early := s.Step(state, now.Add(d.RetryAfter)-1, cost, 0); q.Arithmetic == Exact && early.Admitted() {
+				if _, early := decide(s, state, now.Add(d.RetryAfter)-1, cost, 0); q.Arithmetic == Exact && early.Admitted() {
 					t.Fatalf("%+v: refused at %d, but admitted before %v", q, now, d.RetryAfter)
 				}
 			}
@@ -88,7 +88,7 @@ func TestReqAgainstTwin(t *testing.T) {
 				want.RetryAfter = time.Duration(over - q.Burst*e)
 			}
 			var got Decision
-			if state, got = s.Step(state, now, Cost(cost), 0); got != want {
+			if state, got = decide(s, state, now, Cost(cost), 0); got != want {
 				t.Fatalf("%+v: got %+v, want %+v", q, got, want)
 			}
 		}
@@ -119,7 +119,7 @@ func FuzzStep(f *testing.F) {
 	f.Fuzz(func(t *testing.T, word uint64, at, cost int64, which uint8) {
 		a := algorithms[int(which)%len(algorithms)]
 		s, now, c := a.Compile(), Time(at), Cost(max(cost, 1))
-		n, d := s.Step(State(word), now, c, 0)
+		n, d := decide(s, State(word), now, c, 0)
 		if d.Delay < 0 || d.RetryAfter < 0 || d.Remaining < 0 || d.Excess < 0 || d.Outcome > Rejected || d.NoRoom {
 			t.Fatalf("%+v on %x: %+v", a, word, d)
 		}
@@ -129,11 +129,11 @@ func FuzzStep(f *testing.F) {
 		if r, ok := a.(Req); ok && r.Arithmetic == Exact && d.RetryAfter > time.Duration(uint64(s.Full())+stale) {
 			t.Fatalf("%+v on %x: locked out for %v", a, word, d.RetryAfter)
 		}
-		if n2, d2 := s.Step(n, now, c, 0); d.Outcome == Rejected && (n2 != n || d2 != d) {
+		if n2, d2 := decide(s, n, now, c, 0); d.Outcome == Rejected && (n2 != n || d2 != d) {
 			t.Fatalf("%+v on %x: a refusal changes: %+v, then %+v", a, word, d, d2)
 		}
 		if d.RetryAfter > 0 && now < 1<<62 && a.Kind() != KindReqNginx { // whose wide words end after 37 days
-			if _, again := s.Step(n, max(now, 0).Add(d.RetryAfter), c, 0); !again.Admitted() {
+			if _, again := decide(s, n, max(now, 0).Add(d.RetryAfter), c, 0); !again.Admitted() {
 				t.Fatalf("%+v on %x at %d: after %v again: %+v", a, word, now, d.RetryAfter, again)
 			}
 		}
@@ -141,7 +141,7 @@ func FuzzStep(f *testing.F) {
 			switch back := s.Undo(n, State(word), n, now); a.Kind() {
 			case KindConn:
 			case KindFixed, KindSliding: // keep their window
-				if _, e := s.Step(back, now, 1, 0); e.Remaining < d.Remaining+int64(c)-1 {
+				if _, e := decide(s, back, now, 1, 0); e.Remaining < d.Remaining+int64(c)-1 {
 					t.Fatalf("%+v on %x: undo does not lead back: %+v, then %+v", a, word, d, e)
 				}
 			default:

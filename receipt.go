@@ -35,10 +35,11 @@ func (l *Limiter) TakeReceiptAt(ctx context.Context, now Time, key string, cost 
 	if err = l.fits(cost); err != nil {
 		return r, d, err
 	}
-	var c Charge
-	if d, c, err = l.zone.Do(ctx, now, &l.limit, key, cost, Take); err == nil && d.Admitted() {
+	a, c, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	if err == nil && a.Admitted() {
 		r.limiter, r.charge = l, c
 	}
+	d.set(a)
 	return r, d, err
 }
 

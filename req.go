@@ -114,9 +114,8 @@ type reqSteps struct {
 	burst int64
 }
 
-// Step implements Steps. The result is named and filled field by field, here and in those that pass it on: a copy of the
-// whole struct right after its fields were written stalls the processor for longer than the arithmetic takes.
-func (r *reqSteps) Step(s State, now Time, cost Cost, bound int64) (after State, d Decision) {
+// Step implements Steps.
+func (r *reqSteps) Step(s State, now Time, cost Cost, bound int64) (after State, a Answer) {
 	n := uint64(max(now, 0))
 	debt := uint64(0)
 	if uint64(s) > n {
@@ -130,26 +129,23 @@ func (r *reqSteps) Step(s State, now Time, cost Cost, bound int64) (after State,
 	over := debt + uint64(cost-1)*r.e // of no use where cost is more than a full bucket, but then not used
 	switch {
 	case int64(cost)-1 > r.burst:
-		d.Outcome, d.Excess = Rejected, r.excess(debt, cost)
-		return s, d
+		return s, Answer{Outcome: Rejected, Excess: r.excess(debt, cost)}
 	case over > r.tau:
-		d.Outcome, d.Excess, d.RetryAfter = Rejected, r.excess(debt, cost), time.Duration(over-r.tau)
-		return s, d
+		return s, Answer{Outcome: Rejected, Excess: r.excess(debt, cost), Wait: time.Duration(over - r.tau)}
 	case over == 0:
-		d.Remaining = r.burst
-		return State(n + r.e), d
+		return State(n + r.e), Answer{Remaining: r.burst}
 	}
 	q, rest := r.divide(over)
-	d.Remaining = r.burst - int64(q)
+	a.Remaining = r.burst - int64(q)
 	if rest > 0 {
-		d.Remaining--
+		a.Remaining--
 	}
 	f, _ := r.divide(rest * 1000)
-	d.Excess = Excess(q*1000 + f)
+	a.Excess = Excess(q*1000 + f)
 	if over > r.wait {
-		d.Outcome, d.Delay = Delayed, time.Duration(over-r.wait)
+		a.Outcome, a.Wait = Delayed, time.Duration(over-r.wait)
 	}
-	return State(n + debt + uint64(cost)*r.e), d
+	return State(n + debt + uint64(cost)*r.e), a
 }
 
 // divide gives x/e and x%e. inv is at most one too small relative to 2^64/e, so the first quotient is at most two too small.

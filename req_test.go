@@ -43,9 +43,15 @@ type run struct {
 	state State
 }
 
+// decide runs a step and gives its decision in full.
+func decide(s Steps, before State, now Time, cost Cost, bound int64) (State, Decision) {
+	after, a := s.Step(before, now, cost, bound)
+	return after, a.Decision()
+}
+
 func (r *run) ask(now Time, cost Cost) Decision {
 	var d Decision
-	r.state, d = r.steps.Step(r.state, now, cost, 0)
+	r.state, d = decide(r.steps, r.state, now, cost, 0)
 	return d
 }
 
@@ -158,7 +164,7 @@ func TestReqChange(t *testing.T) {
 	old := Req{Rate: PerSecond(1), Burst: 9, NoDelay: true}
 	full := State(0)
 	for range 10 {
-		full, _ = old.Compile().Step(full, t0, 1, 0)
+		full, _ = decide(old.Compile(), full, t0, 1, 0)
 	}
 	for _, c := range []struct {
 		name  string
@@ -172,7 +178,7 @@ func TestReqChange(t *testing.T) {
 		{"smaller burst, a larger one elsewhere on the zone", Req{Rate: PerSecond(1), Burst: 3, NoDelay: true}, 8 * time.Second, Decision{Outcome: Rejected, Excess: 8000, RetryAfter: 5 * time.Second}},
 		{"larger burst", Req{Rate: PerSecond(1), Burst: 19, NoDelay: true}, 0, Decision{Excess: 10_000, Remaining: 9}},
 	} {
-		if _, d := c.now.Compile().Step(full, t0, 1, int64(c.bound)); d != c.want {
+		if _, d := decide(c.now.Compile(), full, t0, 1, int64(c.bound)); d != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, d, c.want)
 		}
 	}
@@ -183,7 +189,7 @@ func TestReqUndo(t *testing.T) {
 	for _, a := range []Arithmetic{Exact, Nginx} {
 		s := Req{Rate: PerSecond(10), Burst: 20, NoDelay: true, Arithmetic: a}.Compile()
 		step := func(st State, now Time, c Cost) State {
-			n, d := s.Step(st, now, c, 0)
+			n, d := decide(s, st, now, c, 0)
 			if !d.Admitted() {
 				t.Fatalf("refused: %+v", d)
 			}
@@ -205,14 +211,14 @@ func TestReqUndo(t *testing.T) {
 	}
 	// Later, only what has not leaked yet is given back, and nothing of what came behind it.
 	s := Req{Rate: PerSecond(10), Burst: 20, NoDelay: true}.Compile()
-	mine, _ := s.Step(0, t0, 3, 0)
+	mine, _ := decide(s, 0, t0, 3, 0)
 	later := t0.Add(200 * time.Millisecond)
-	behind, _ := s.Step(mine, later, 5, 0)
+	behind, _ := decide(s, mine, later, 5, 0)
 	if got, want := s.Undo(behind, 0, mine, later), State(later.Add(500*time.Millisecond)); got != want {
 		t.Errorf("later: got %v, want %v", got, want)
 	}
 	much := t0.Add(time.Minute)
-	fresh, _ := s.Step(mine, much, 5, 0)
+	fresh, _ := decide(s, mine, much, 5, 0)
 	if got := s.Undo(fresh, 0, mine, much); got != fresh {
 		t.Errorf("long after: got %v, want %v", got, fresh)
 	}
@@ -226,11 +232,11 @@ func TestDrainAt(t *testing.T) {
 			r.ask(t0, 1)
 		}
 		at := r.steps.DrainAt(r.state, t0)
-		_, fresh := r.steps.Step(0, at, 1, 0)
-		if _, d := r.steps.Step(r.state, at, 1, 0); d != fresh {
+		_, fresh := decide(r.steps, 0, at, 1, 0)
+		if _, d := decide(r.steps, r.state, at, 1, 0); d != fresh {
 			t.Errorf("%v at %v: got %+v", a, at-t0, d)
 		}
-		if _, d := r.steps.Step(r.state, at.Add(-time.Millisecond), 1, 0); d == fresh {
+		if _, d := decide(r.steps, r.state, at.Add(-time.Millisecond), 1, 0); d == fresh {
 			t.Errorf("%v a millisecond before %v: got %+v", a, at-t0, d)
 		}
 	}

@@ -67,7 +67,7 @@ func unpackNginx(s State, now int64) (excess, ago int64) {
 }
 
 // Step implements Steps. The bound is not used: nginx cuts nothing.
-func (g *nginxSteps) Step(s State, now Time, cost Cost, _ int64) (State, Decision) {
+func (g *nginxSteps) Step(s State, now Time, cost Cost, _ int64) (State, Answer) {
 	ms := ms(now)
 	excess, ago, elapsed := int64(0), int64(0), int64(0)
 	if s != 0 {
@@ -82,23 +82,23 @@ func (g *nginxSteps) Step(s State, now Time, cost Cost, _ int64) (State, Decisio
 	}
 	over := int64(addExcess(Excess(excess), cost))
 	if over > g.burst {
-		d := Decision{Outcome: Rejected, Excess: Excess(over)}
+		a := Answer{Outcome: Rejected, Excess: Excess(over)}
 		if int64(cost)-1 <= g.burst/1000 {
-			d.RetryAfter = g.retry(s, ago, cost, ms)
+			a.Wait = g.retry(s, ago, cost, ms)
 		}
-		return s, d
+		return s, a
 	}
-	d := Decision{Excess: Excess(over), Remaining: (g.burst - over) / 1000}
+	a := Answer{Excess: Excess(over), Remaining: (g.burst - over) / 1000}
 	if !g.noDelay && over > g.wait {
 		if wait := (over - g.wait) * 1000 / g.rate; wait > 0 {
-			d.Outcome, d.Delay = Delayed, time.Duration(wait)*time.Millisecond
+			a.Outcome, a.Wait = Delayed, time.Duration(wait)*time.Millisecond
 		}
 	}
 	last := ms
 	if s != 0 && elapsed == 0 {
 		last = ms - ago // nginx keeps the time of a charge in the same millisecond, or from a worker ahead
 	}
-	return packNginx(over, last), d
+	return packNginx(over, last), a
 }
 
 // leak is the excess with one more request, after elapsed ms: max(excess - rate*ms/1000 + 1000, 0) as nginx has it.

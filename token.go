@@ -61,13 +61,13 @@ type tokenSteps struct {
 }
 
 // Step implements Steps.
-func (t *tokenSteps) Step(s State, now Time, cost Cost, bound int64) (State, Decision) {
+func (t *tokenSteps) Step(s State, now Time, cost Cost, bound int64) (State, Answer) {
 	full := t.Full()
-	after, d := t.reqSteps.Step(s, now, cost, max(bound, full))
-	if d.Outcome == Rejected {
-		d.Remaining = t.left(after, now)
+	after, a := t.reqSteps.Step(s, now, cost, max(bound, full))
+	if a.Outcome == Rejected {
+		a.Remaining = t.left(after, now)
 	}
-	return after, d
+	return after, a
 }
 
 // left is how many whole tokens are in the bucket.

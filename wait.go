@@ -47,7 +47,8 @@ func (l *Limiter) WaitAt(ctx context.Context, now Time, key string, cost Cost,
 		limit = l.turns
 	}
 	for {
-		d, c, err := l.zone.Do(ctx, now, limit, key, cost, Take)
+		a, c, err := l.zone.Do(ctx, now, limit, key, cost, Take)
+		d := a.Decision()
 		if err != nil {
 			return d, err
 		}

@@ -96,10 +96,10 @@ func TestWindowTime(t *testing.T) {
 				_ = r.steps.DrainAt(r.state, at)
 			}
 			full(t0.Add(1_234_567 * time.Nanosecond))
-			_, fresh := r.steps.Step(0, t0, 3, 0)
+			_, fresh := decide(r.steps, 0, t0, 3, 0)
 			if drain := r.steps.DrainAt(r.state, t0.Add(time.Second)); drain <= t0 || drain > t0.Add(2*time.Minute) {
 				t.Errorf("drains at %v", drain-t0)
-			} else if _, d := r.steps.Step(r.state, drain, 3, 0); d != fresh {
+			} else if _, d := decide(r.steps, r.state, drain, 3, 0); d != fresh {
 				t.Errorf("drained at %v: %+v", drain-t0, d)
 			}
 		})
@@ -129,19 +129,19 @@ func TestWindowChange(t *testing.T) {
 	for name, c := range windows() {
 		wide := c
 		wide.Limit = 100
-		full, _ := wide.Compile().Step(0, t0, 100, 0)
-		if _, d := c.Compile().Step(full, t0, 1, 100); d.Outcome != Rejected || d.Remaining != 0 || d.Excess != 98_000 {
+		full, _ := decide(wide.Compile(), 0, t0, 100, 0)
+		if _, d := decide(c.Compile(), full, t0, 1, 100); d.Outcome != Rejected || d.Remaining != 0 || d.Excess != 98_000 {
 			t.Errorf("%s: 100 of 3, 100 elsewhere on the zone: %+v", name, d)
 		}
-		cut, d := c.Compile().Step(full, t0, 1, 0)
+		cut, d := decide(c.Compile(), full, t0, 1, 0)
 		if d.Outcome != Rejected || d.Remaining != 0 || d.Excess != 1000 {
 			t.Errorf("%s: 100 of 3: %+v", name, d)
 		}
-		if again, _ := c.Compile().Step(cut, t0, 1, 0); again != cut {
+		if again, _ := decide(c.Compile(), cut, t0, 1, 0); again != cut {
 			t.Errorf("%s: the cut is not stored", name)
 		}
 		wide.Limit = 101
-		if _, d := wide.Compile().Step(full, t0, 1, 0); d.Outcome != Passed || d.Remaining != 0 {
+		if _, d := decide(wide.Compile(), full, t0, 1, 0); d.Outcome != Passed || d.Remaining != 0 {
 			t.Errorf("%s: 100 of 101: %+v", name, d)
 		}
 	}
@@ -150,20 +150,20 @@ func TestWindowChange(t *testing.T) {
 // TestSlidingUndo: a charge is taken back from the window it was made in, also once that is the previous one.
 func TestSlidingUndo(t *testing.T) {
 	s := Count{Limit: 10, Window: time.Minute}.Compile()
-	mine, _ := s.Step(0, t0, 6, 0)
-	both, _ := s.Step(mine, t0, 2, 0)
-	next, _ := s.Step(both, t0.Add(61*time.Second), 1, 0)
+	mine, _ := decide(s, 0, t0, 6, 0)
+	both, _ := decide(s, mine, t0, 2, 0)
+	next, _ := decide(s, both, t0.Add(61*time.Second), 1, 0)
 	for _, c := range []struct {
 		name string
 		s    State
 		at   time.Duration
 		left int64 // remaining after one more
 	}{{"same window", both, 0, 7}, {"next window", next, 61 * time.Second, 7}, {"nothing left", 0, 0, 9}} {
-		if _, d := s.Step(s.Undo(c.s, 0, mine, t0), t0.Add(c.at), 1, 0); d.Remaining != c.left {
+		if _, d := decide(s, s.Undo(c.s, 0, mine, t0), t0.Add(c.at), 1, 0); d.Remaining != c.left {
 			t.Errorf("%s: %+v, want %d", c.name, d, c.left)
 		}
 	}
-	late, _ := s.Step(both, t0.Add(3*time.Minute), 1, 0)
+	late, _ := decide(s, both, t0.Add(3*time.Minute), 1, 0)
 	if s.Undo(late, 0, mine, t0) != late {
 		t.Error("a charge was taken back from a later window")
 	}

@@ -35,11 +35,11 @@ func release(w1, n uint64) uint64 {
 }
 
 // stepConn runs the step of a Conn limit on a state word as it is stored here.
-func stepConn(l *limitgate.Limit, w1 uint64, now limitgate.Time, cost limitgate.Cost) (limitgate.State, limitgate.Decision) {
+func stepConn(l *limitgate.Limit, w1 uint64, now limitgate.Time, cost limitgate.Cost) (limitgate.State, limitgate.Answer) {
 	was := held(w1)
-	n, d := l.Step(limitgate.State(was), now, cost)
-	if d.Outcome == limitgate.Rejected {
-		return limitgate.State(w1), d
+	n, a := l.Step(limitgate.State(was), now, cost)
+	if !a.Admitted() {
+		return limitgate.State(w1), a
 	}
-	return limitgate.State(acquire(w1, uint64(n)-was)), d
+	return limitgate.State(acquire(w1, uint64(n)-was)), a
 }

@@ -38,10 +38,10 @@ func (z *Zone) lock(h uint64) *shard {
 }
 
 // doLog is Do for logs.
-func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge) {
+func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge) {
 	g, ok := l.Steps.(*limitgate.LogSteps)
 	if !ok {
-		return limitgate.Decision{Outcome: limitgate.Rejected, NoRoom: true}, c
+		return limitgate.Answer{Outcome: limitgate.NoRoom}, c
 	}
 	s := z.lock(h)
 	defer s.mu.Unlock()
@@ -54,19 +54,19 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 			skip, held = lg.n-full, full
 		}
 	}
-	d = g.Decide(now, cost, int64(held), func(n int64) limitgate.Time { return min(*s.stamp(lg, skip+uint32(n)), latest) })
-	if d.Outcome == limitgate.Rejected {
+	a = g.Decide(now, cost, int64(held), func(n int64) limitgate.Time { return min(*s.stamp(lg, skip+uint32(n)), latest) })
+	if !a.Admitted() {
 		if m != limitgate.Peek && held > 0 && s.last(lg) > latest {
 			s.cut(lg, latest)
 			lg.until = g.Until(latest)
 		}
-		return d, c
+		return a, c
 	}
 	if m != limitgate.Take {
 		if !s.hasRoom(lg, skip, uint32(cost), now, z.overflow == Evict) {
-			return limitgate.Decision{Outcome: limitgate.Rejected, NoRoom: true}, c
+			return limitgate.Answer{Outcome: limitgate.NoRoom}, c
 		}
-		return d, c
+		return a, c
 	}
 	stamp := max(now, 0)
 	if held > 0 {
@@ -77,11 +77,11 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 	}
 	if lg = z.extend(s, lg, h, skip, uint32(cost), now); lg == nil {
 		z.count(h).full.Add(1)
-		return limitgate.Decision{Outcome: limitgate.Rejected, NoRoom: true}, c
+		return limitgate.Answer{Outcome: limitgate.NoRoom}, c
 	}
 	s.push(lg, stamp, uint32(cost))
 	lg.until = g.Until(stamp)
-	return d, limitgate.Charge{Key: h, Life: lg.life, Before: limitgate.State(cost), After: limitgate.State(stamp)}
+	return a, limitgate.Charge{Key: h, Life: lg.life, Before: limitgate.State(cost), After: limitgate.State(stamp)}
 }
 
 // extend makes room for k more stamps of h after its oldest skip are forgotten. It gives its log, made if there is none, or

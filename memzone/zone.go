@@ -122,7 +122,7 @@ func (z *Zone) hash(key string) uint64 {
 }
 
 // Do implements limitgate.Zone. It never fails.
-func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge, err error) {
+func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge, err error) {
 	h := z.hash(key)
 	if l.Salt != 0 {
 		h = salted(h, l.Salt)
@@ -134,17 +134,17 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		t, p, w0, w1 := z.seek(h)
 		var n limitgate.State
 		if l.Kind == limitgate.KindConn {
-			n, d = stepConn(l, w1, now, cost)
+			n, a = stepConn(l, w1, now, cost)
 		} else {
-			n, d = l.Steps.Step(limitgate.State(w1), now, cost, l.Bound.Full())
+			n, a = l.Steps.Step(limitgate.State(w1), now, cost, l.Bound.Full())
 		}
-		if m != limitgate.Take || d.Outcome == limitgate.Rejected {
-			if p == nil && d.Outcome != limitgate.Rejected && !z.room(t, h, now, l) {
-				return limitgate.Decision{Outcome: limitgate.Rejected, NoRoom: true}, c, nil
+		if m != limitgate.Take || a.Outcome == limitgate.Rejected {
+			if p == nil && a.Outcome != limitgate.Rejected && !z.room(t, h, now, l) {
+				return limitgate.Answer{Outcome: limitgate.NoRoom}, c, nil
 			}
 			// A refusal may have cut the state, and the cut is stored.
-			if m == limitgate.Peek || d.Outcome != limitgate.Rejected || uint64(n) == w1 || p == nil || pair.CAS(p, w0, w1, w0, uint64(n)) {
-				return d, c, nil
+			if m == limitgate.Peek || a.Outcome != limitgate.Rejected || uint64(n) == w1 || p == nil || pair.CAS(p, w0, w1, w0, uint64(n)) {
+				return a, c, nil
 			}
 			z.count(h).retries.Add(1)
 			continue
@@ -161,9 +161,9 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		switch f {
 		case done:
 			c.Key, c.Life, c.Before, c.After = h, t.life(p, w0), limitgate.State(w1), n
-			return d, c, nil
+			return a, c, nil
 		case full:
-			return limitgate.Decision{Outcome: limitgate.Rejected, NoRoom: true}, c, nil
+			return limitgate.Answer{Outcome: limitgate.NoRoom}, c, nil
 		}
 		z.count(h).retries.Add(1)
 	}
@@ -178,16 +178,16 @@ func salted(h, salt uint64) uint64 {
 }
 
 // rare does what is not the way of an ordinary request.
-func (z *Zone) rare(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge, err error) {
+func (z *Zone) rare(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge, err error) {
 	switch {
 	case m != limitgate.Reset:
-		d, c = z.doLog(now, l, h, cost, m)
+		a, c = z.doLog(now, l, h, cost, m)
 	case l.Kind == limitgate.KindLog:
 		z.resetLog(h)
 	default:
 		z.reset(h)
 	}
-	return d, c, nil
+	return a, c, nil
 }
 
 // reset empties the slot of a key: what it held is gone, and so is the life that charges name.

@@ -53,13 +53,13 @@ func (m *Model) Bind(l *limitgate.Limit) error {
 }
 
 // Do implements limitgate.Zone.
-func (m *Model) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, mode limitgate.Mode) (limitgate.Decision, limitgate.Charge, error) {
+func (m *Model) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, mode limitgate.Mode) (limitgate.Answer, limitgate.Charge, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := maphash.String(m.seed, key) ^ l.Salt
 	if mode == limitgate.Reset {
 		delete(m.states, h)
-		return limitgate.Decision{}, limitgate.Charge{}, nil
+		return limitgate.Answer{}, limitgate.Charge{}, nil
 	}
 	s := m.states[h]
 	if s == nil {
@@ -67,28 +67,28 @@ func (m *Model) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, ke
 		s = &state{life: m.lives}
 	}
 	c := limitgate.Charge{Key: h, Life: s.life}
-	var d limitgate.Decision
+	var a limitgate.Answer
 	if g, ok := l.Steps.(*limitgate.LogSteps); ok {
-		stamps, d2 := log(g, s.stamps, now, cost, l.Bound.Full())
-		d, c.Before, c.After = d2, limitgate.State(cost), limitgate.State(stamps.last())
-		if mode == limitgate.Take || mode == limitgate.Check && !d.Admitted() {
+		stamps, a2 := log(g, s.stamps, now, cost, l.Bound.Full())
+		a, c.Before, c.After = a2, limitgate.State(cost), limitgate.State(stamps.last())
+		if mode == limitgate.Take || mode == limitgate.Check && !a.Admitted() {
 			s.stamps = stamps
 		}
 	} else {
 		var n limitgate.State
-		n, d = l.Step(s.word, now, cost)
+		n, a = l.Step(s.word, now, cost)
 		c.Before, c.After = s.word, n
-		if mode == limitgate.Take || mode == limitgate.Check && !d.Admitted() {
+		if mode == limitgate.Take || mode == limitgate.Check && !a.Admitted() {
 			s.word = n
 		}
 	}
 	if mode != limitgate.Peek {
 		m.states[h] = s
 	}
-	if mode != limitgate.Take || !d.Admitted() {
+	if mode != limitgate.Take || !a.Admitted() {
 		c = limitgate.Charge{}
 	}
-	return d, c, nil
+	return a, c, nil
 }
 
 // times are stamps, oldest first.
@@ -103,7 +103,7 @@ func (t times) last() limitgate.Time {
 }
 
 // log decides by a log and gives the one to store. The old one is not to be used after a Take.
-func log(g *limitgate.LogSteps, old times, now limitgate.Time, cost limitgate.Cost, bound int64) (times, limitgate.Decision) {
+func log(g *limitgate.LogSteps, old times, now limitgate.Time, cost limitgate.Cost, bound int64) (times, limitgate.Answer) {
 	all := old
 	if old.last() > g.Cut(now) {
 		all = slices.Clone(old)
@@ -118,15 +118,15 @@ func log(g *limitgate.LogSteps, old times, now limitgate.Time, cost limitgate.Co
 	if full := int(max(g.Full(), bound)); len(held) > full {
 		held = held[len(held)-full:]
 	}
-	d := g.Decide(now, cost, int64(len(held)), func(n int64) limitgate.Time { return held[n] })
-	if !d.Admitted() {
-		return all, d
+	a := g.Decide(now, cost, int64(len(held)), func(n int64) limitgate.Time { return held[n] })
+	if !a.Admitted() {
+		return all, a
 	}
 	stamp := max(now, 0, held.last())
 	for range cost {
 		held = append(held, stamp)
 	}
-	return held, d
+	return held, a
 }
 
 // Refund implements limitgate.Zone.
