@@ -13,11 +13,15 @@ import (
 // Time is an instant: nanoseconds since the Unix epoch. It is passed in, so that the simulator and the tests have their own.
 type Time int64
 
-// start ties the wall clock to the monotonic one, once, so that Now never steps.
-var start = time.Now()
+// start ties the wall clock to the monotonic one, once, so that Now never steps; epoch is its wall clock.
+var (
+	start = time.Now()
+	epoch = At(start)
+)
 
 // Now is the wall clock at the start of the process plus the time that has passed since, as the monotonic clock tells it.
-func Now() Time { return At(start) + Time(time.Since(start)) }
+// Of the two clocks it reads only that one.
+func Now() Time { return epoch + Time(time.Since(start)) }
 
 // At gives t as a Time.
 func At(t time.Time) Time { return Time(t.UnixNano()) }

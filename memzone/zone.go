@@ -115,7 +115,7 @@ func (z *Zone) Rebind() { z.bound.Store(new(limitgate.Bound)) }
 
 // hash gives the fingerprint of a key in its place in W0: 56 bits over an empty byte, never 0.
 func (z *Zone) hash(key string) uint64 {
-	if h := maphash.String(z.seed, key) & ownerMask; h != 0 {
+	if h := maphash.Comparable(z.seed, key) & ownerMask; h != 0 {
 		return h
 	}
 	return 1 << 8
@@ -131,7 +131,11 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		return z.rare(now, l, h, cost, m)
 	}
 	for {
-		t, p, w0, w1 := z.seek(h)
+		t := z.table.Load()
+		p, w0, w1 := t.find(h)
+		if p == nil {
+			t, p, w0, w1 = z.seek(h)
+		}
 		var n limitgate.State
 		if l.Kind == limitgate.KindConn {
 			n, a = stepConn(l, w1, now, cost)
