@@ -57,6 +57,14 @@ func (f *Body) Remaining() int64 {
 	return -1
 }
 
+// Ahead is how many bytes of the current chunk are still to come, 0 between chunks and for the other framings.
+func (f *Body) Ahead() int64 {
+	if f.kind == bodyChunked && f.state == chunkData {
+		return f.left
+	}
+	return 0
+}
+
 // Next looks at the next bytes on the wire: b[:skip] is framing and b[skip:skip+data] the next piece of the body. Both
 // count as seen then. When both are 0 and the body is not Done, more bytes are needed. Bytes of the next message are
 // left alone.

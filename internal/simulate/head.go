@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/pipeline"
 	"github.com/limitgate/limitgate/internal/request"
@@ -45,23 +46,7 @@ func (m *sim) fill(e *event, rules *h1.Rules, serial uint64) {
 	case !done:
 		r.Fault = request.Fault{Status: 400}
 	}
-	r.Line = h.RequestLine(b)
-	if !h.LineDone() {
-		return
-	}
-	r.Method, r.Target = h.Method(b), h.Target(b)
-	r.URI, r.Args, r.Host = h.Path(b), h.Args(b), h.Host(b)
-	r.Major, r.Minor = h.Version()
-	for i := range h.Lines {
-		l := &h.Lines[i]
-		r.Headers = append(r.Headers, request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID})
-	}
-	switch {
-	case h.Chunked:
-		r.BodyLength = -1
-	case h.ContentLength > 0:
-		r.BodyLength = h.ContentLength
-	}
+	edge.Translate(r, h, b)
 }
 
 // compose writes the head. A request without a host is one of HTTP/1.0, which needs none.

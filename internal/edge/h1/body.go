@@ -165,9 +165,11 @@ func (x *exchange) ReadBody() ([]byte, error) {
 			return nil, errAborted
 		}
 		b.settle()
-		if n := x.scope().MaxBody; n > 0 && b.given > n && x.r.BodyLength < 0 && b.err == nil {
+		// A chunk counts as soon as its size is known, so that a client is not let send what is refused anyway.
+		if n, whole := x.scope().MaxBody, b.given+b.frame.Ahead(); n > 0 && whole > n && x.r.BodyLength < 0 && b.err == nil {
+			before := b.given - int64(len(b.piece))
 			b.err = &request.BodyError{Status: 413, Level: errorlog.Error, Log: fmt.Sprintf(
-				"client intended to send too large chunked body: %d+%d bytes", b.given-int64(len(b.piece)), len(b.piece))}
+				"client intended to send too large chunked body: %d+%d bytes", before, whole-before)}
 		}
 		if b.err != nil {
 			return nil, b.err

@@ -119,6 +119,7 @@ func TestBrokenBodies(t *testing.T) {
 		{"too long", "Content-Length: 1000\r\n\r\nabc", 413, "client intended to send too large body: 1000 bytes", "HTTP/1.1 413 Request Entity Too Large"},
 		{"chunks too long", "Transfer-Encoding: chunked\r\n\r\n40\r\n" + strings.Repeat("a", 64) + "\r\n40\r\n" + strings.Repeat("a", 64) + "\r\n",
 			413, "client intended to send too large chunked body: 64+64 bytes", "HTTP/1.1 413 Request Entity Too Large"},
+		{"a chunk that will be too long", "Transfer-Encoding: chunked\r\n\r\n400\r\nabc", 413, "client intended to send too large chunked body: 0+1024 bytes", "HTTP/1.1 413 Request Entity Too Large"},
 		{"bad chunk", "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, "client sent invalid chunked body", "HTTP/1.1 400 Bad Request"},
 		{"slow", "Content-Length: 10\r\n\r\nabc", 408, "", ""},
 		{"cut", "Content-Length: 10\r\n\r\nabc", 400, "client prematurely closed connection", ""},

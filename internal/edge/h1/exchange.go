@@ -155,29 +155,9 @@ func (x *exchange) truncated() {
 
 // translate fills the request from the parsed head. The request's slices point into b and the parser.
 func (x *exchange) translate(b []byte) {
-	r, h := &x.r, &x.head
-	r.Now = x.now
-	r.ClientAddr = x.c.info.PeerAddr
-	r.Line = h.RequestLine(b)
-	if !h.LineDone() {
-		return
-	}
-	r.Method = h.Method(b)
-	r.Target = h.Target(b)
-	r.URI = h.Path(b)
-	r.Args = h.Args(b)
-	r.Host = h.Host(b)
-	r.Major, r.Minor = h.Version()
-	for i := range h.Lines {
-		l := &h.Lines[i]
-		r.Headers = append(r.Headers, request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID})
-	}
-	switch {
-	case h.Chunked:
-		r.BodyLength = -1
-	case h.ContentLength > 0:
-		r.BodyLength = h.ContentLength
-	}
+	x.r.Now = x.now
+	x.r.ClientAddr = x.c.info.PeerAddr
+	edge.Translate(&x.r, &x.head, b)
 }
 
 func (x *exchange) logDropped(b []byte) {

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
@@ -87,23 +88,11 @@ func oneLine(v []byte) []byte {
 func remove(out *request.Response, name []byte) {
 	kept := out.Headers[:0]
 	for _, h := range out.Headers {
-		if !sameName(h.Name, name) {
+		if !bytes.EqualFold(h.Name, name) {
 			kept = append(kept, h)
 		}
 	}
 	out.Headers = kept
-}
-
-func sameName(a, b []byte) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i]|0x20 != b[i]|0x20 {
-			return false
-		}
-	}
-	return true
 }
 
 // SendBody sends p no faster than the location, or the request itself, allows.
