@@ -112,6 +112,9 @@ func (l *Limiter) AcquireAt(ctx context.Context, now Time, key string) (Place, D
 // A dry run asks the same way: a request that would be refused holds nothing.
 func AcquireAll(ctx context.Context, now Time, legs []Leg, places []Place) (Verdict, error) {
 	v := Verdict{Leg: -1}
+	if len(places) < len(legs) {
+		return v, fmt.Errorf("%d limits on one request, but room for %d places", len(legs), len(places))
+	}
 	for i := range legs {
 		legs[i].Decision = Decision{}
 	}

@@ -40,8 +40,11 @@ func (p Pace) Validate() error {
 		return fmt.Errorf("pace: %d bytes a second is not between 1 and %d", p.Rate, int64(maxPace))
 	case p.Burst < 0 || p.Queue < 0:
 		return fmt.Errorf("pace: burst %d and queue %v must not be negative", p.Burst, p.Queue)
-	case p.Queue > maxSpan/2 || paceTime(p.Burst, p.Rate) > maxSpan/2:
-		return fmt.Errorf("pace: burst %d at %d bytes a second, or queue %v, would take more than 36 years", p.Burst, p.Rate, p.Queue)
+	case p.Queue > maxSpan/2:
+		return fmt.Errorf("pace: queue %v is more than 36 years; at most %v", p.Queue, time.Duration(maxSpan/2))
+	case paceTime(p.Burst, p.Rate) > maxSpan/2:
+		q := &paceSteps{rate: uint64(p.Rate)}
+		return fmt.Errorf("pace: burst %d at %d bytes a second would take more than 36 years; at most %d", p.Burst, p.Rate, q.bytes(maxSpan/2))
 	}
 	return nil
 }

@@ -213,3 +213,16 @@ func TestLiveChange(t *testing.T) {
 		}
 	})
 }
+
+// TestAcquireAllNeedsRoom: without room for each place nothing is held.
+func TestAcquireAllNeedsRoom(t *testing.T) {
+	z := memzone.New(memzone.Config{})
+	l, err := limitgate.NewLimiter(z, limitgate.Conn{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	legs := []limitgate.Leg{{Limiter: l, Key: "a"}, {Limiter: l, Key: "b"}}
+	if v, err := limitgate.AcquireAll(context.Background(), t0, legs, make([]limitgate.Place, 1)); err == nil || v.Leg != -1 || z.Held() != 0 {
+		t.Errorf("got %+v, %v and %d held", v, err, z.Held())
+	}
+}

@@ -44,8 +44,9 @@ func TestValidate(t *testing.T) {
 		{Pace{}, "bytes a second"},
 		{Pace{Rate: 100_000_000_001}, "100000000000"},
 		{Pace{Rate: 1, Burst: -1}, "negative"},
-		{Pace{Rate: 1, Burst: math.MaxInt64}, "36 years"},
-		{Pace{Rate: 1, Queue: math.MaxInt64}, "36 years"},
+		{Pace{Rate: 1, Burst: math.MaxInt64}, "at most 1152921504"},
+		{Pace{Rate: 1, Burst: 1152921504}, ""},
+		{Pace{Rate: 1, Queue: math.MaxInt64}, "at most 320255h58m24"},
 	} {
 		err := c.limit.Validate()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -6,7 +6,8 @@ func limitSpecs() []Spec {
 		{Name: "limit_req_zone", Contexts: HTTP, Min: 3, Max: 3, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE rate=RATE",
 			check: (*checker).checkReqZone,
 			Doc: "Declares a zone that counts requests. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k; " +
-				"a key takes 16 bytes. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to three decimals: 10r/s, 30r/m, 0.5r/s. " +
+				"count on 24 bytes for each key that is limited at one time. Beyond that number, which the error log names at start (level notice), more than one new key in " +
+				"10,000 finds no room and takes that of the key closest to drained. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to three decimals: 10r/s, 30r/m, 0.5r/s. " +
 				"Without rate= it is 1r/s."},
 		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 3, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N]",
 			check: (*checker).checkReq,
@@ -21,7 +22,8 @@ func limitSpecs() []Spec {
 		{Name: "limit_req_dry_run", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
 			Doc: "Only counts, logs and sets $limit_req_status: nothing is refused and nothing waits."},
 		{Name: "limit_conn_zone", Contexts: HTTP, Min: 2, Max: 2, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE", check: (*checker).checkConnZone,
-			Doc: "Declares a zone that counts requests in progress. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k."},
+			Doc: "Declares a zone that counts requests in progress. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k; " +
+				"count on 24 bytes for each key with requests in progress. Such keys are never forgotten: where there is no room left, a new key is refused."},
 		{Name: "limit_conn", Contexts: httpToLocation, Min: 2, Max: 2, Merge: List, Repeat: true, Usage: "NAME N", check: (*checker).checkConn,
 			Doc: "At most N requests of a key at the same time. A connection counts while it has a request whose header was read; each HTTP/2 stream counts. " +
 				"N is a whole number from 1; above 65535 is an extension. All limit_conn directives of a scope replace the inherited ones."},

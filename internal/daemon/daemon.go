@@ -164,8 +164,16 @@ func (d *Daemon) say(level errorlog.Level, format string, args ...any) {
 func (d *Daemon) greet() {
 	d.say(errorlog.Notice, "limitgate/%s", d.options.Version)
 	d.say(errorlog.Notice, "built by %s for %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	d.tellZones(d.current.zones)
 	d.say(errorlog.Notice, "start worker processes")
 	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
+}
+
+// tellZones writes how many keys each zone holds.
+func (d *Daemon) tellZones(u *zoneUse) {
+	for _, line := range u.capacities() {
+		d.say(errorlog.Notice, "%s", line)
+	}
 }
 
 // Reopen opens all log files again under their names.

@@ -90,6 +90,7 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	if was, is := old.settings.user, next.settings.user; was != nil && is != nil && was.uid != is.uid {
 		d.say(errorlog.Warn, "the user changes when the process is started anew")
 	}
+	d.tellZones(next.zones)
 	d.say(errorlog.Notice, "start worker processes")
 	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
 	// Before the swap: what comes in on a listener that goes is still the old program's.

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/limitgate/limitgate"
@@ -93,6 +95,15 @@ func (u *zoneUse) commit() error {
 		}
 	}
 	return nil
+}
+
+// capacities says for each zone, in the order of their names, how many keys it holds.
+func (u *zoneUse) capacities() (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(u.held)) {
+		z := u.held[name].mem
+		lines = append(lines, fmt.Sprintf("zone %q: %d bytes hold %d limited keys at one time", name, z.Bytes(), z.Capacity()))
+	}
+	return lines
 }
 
 // close gives the zones up; those that nobody holds any more are forgotten.

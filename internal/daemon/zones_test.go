@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -108,6 +109,19 @@ func TestAFailedReloadLeavesNothingBehind(t *testing.T) {
 	}
 	if zs.byName["two"] != nil || zs.byName["one"] == nil {
 		t.Errorf("zones by name %v, want one alone", zs.byName)
+	}
+}
+
+func TestZonesTellHowManyKeysTheyHold(t *testing.T) {
+	u := newZones(limitgate.Now).use()
+	oneAMinute(t, u, "two", "$a", 1<<20, 0)
+	oneAMinute(t, u, "one", "$a", 64<<10, 0)
+	if err := u.commit(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`zone "one": 65536 bytes hold 2730 limited keys at one time`, `zone "two": 1048576 bytes hold 43690 limited keys at one time`}
+	if got := u.capacities(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

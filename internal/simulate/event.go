@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
+	"unicode/utf8"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/header"
@@ -75,10 +76,13 @@ func (e *event) member(name []byte) (err error) {
 	s := &e.scan
 	switch string(name) {
 	case "id":
-		if c := s.peek(); c == '{' || c == '[' {
+		switch s.peek() {
+		case '{', '[', 't', 'f':
 			return errors.New("must be a text or a number")
 		}
-		e.id, err = s.skip(0)
+		if e.id, err = s.skip(0); err == nil && !utf8.Valid(e.id) {
+			err = errors.New("must be UTF-8")
+		}
 	case "at_ms":
 		e.atText, e.at, err = s.millis()
 	case "duration_ms":

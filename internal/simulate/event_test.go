@@ -31,6 +31,8 @@ func TestBadLines(t *testing.T) {
 		{`{"at_ms":1,"remote_addr":7}`, "remote_addr: must be a text"},
 		{`{"at_ms":1` + rest + `,"duration_ms":-1}`, "duration_ms: must be from 0 to 9000000000000"},
 		{`{"at_ms":1` + rest + `,"id":{}}`, "id: must be a text or a number"},
+		{`{"at_ms":1` + rest + `,"id":true}`, "id: must be a text or a number"},
+		{`{"at_ms":1` + rest + ",\"id\":\"\xff\"}", "id: must be UTF-8"},
 		{`{"at_ms":1` + rest + `,"uri":"/a\nb"}`, "uri: must not hold a line break"},
 		{`{"at_ms":1` + rest + `,"uri":"/a\qb"}`, "uri: unknown escape in a text"},
 		{"{\"at_ms\":1" + rest + ",\"uri\":\"/a\tb\"}", "uri: control character in a text"},

@@ -62,6 +62,9 @@ func (s *Simulator) Run(in io.Reader, out io.Writer) error {
 	for lines.Scan() && bad == nil {
 		n++
 		b := lines.Bytes()
+		if n == 1 {
+			b = bytes.TrimPrefix(b, []byte("\ufeff")) // the mark that editors on Windows put before a text
+		}
 		if len(bytes.TrimSpace(b)) == 0 {
 			continue
 		}

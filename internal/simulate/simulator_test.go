@@ -179,6 +179,19 @@ func TestABadLineEndsIt(t *testing.T) {
 	}
 }
 
+// TestAByteOrderMarkIsNoFault: before the first line, and there alone.
+func TestAByteOrderMarkIsNoFault(t *testing.T) {
+	s := open(t, twoKinds+`server { limit_req zone=r burst=5; limit_conn c 5; }`, "")
+	var out bytes.Buffer
+	if err := s.Run(strings.NewReader("\ufeff"+at(0, "/")), &out); err != nil || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("got %v after %q", err, out.String())
+	}
+	var bad *InputError
+	if err := s.Run(strings.NewReader(at(0, "/")+"\ufeff"+at(0, "/")), &out); !errors.As(err, &bad) || bad.Line != 2 {
+		t.Errorf("got %v, want line 2", err)
+	}
+}
+
 // TestAgendaInOrder holds the heap against sorting.
 func TestAgendaInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
