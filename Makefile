@@ -47,6 +47,7 @@ check:
 	go test -race -shuffle=on $(INPROCESS)
 	go test -run 'Alloc|Garbage|Cost' $(INPROCESS)
 	go test -tags inject ./memzone
+	go test -race -tags inject -run HotKeyIn ./memzone
 
 # The zone with injected yields between any two steps on shared memory: minutes.
 stress:
