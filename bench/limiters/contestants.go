@@ -81,9 +81,9 @@ func givenTime() []contestant {
 	}
 }
 
-// ours is a limiter on a zone of the capacity that memzone states for so many keys: three quarters full.
+// ours is a limiter on a zone of the default size, or where that is too small on one that is three quarters full.
 func ours(keys int) *limitgate.Limiter {
-	zone := memzone.New(memzone.Config{Bytes: max(128, keys*16*4/3)})
+	zone := memzone.New(memzone.Config{Bytes: max(memzone.DefaultBytes, keys*16*4/3)})
 	l, err := limitgate.NewLimiter(zone, limitgate.Req{Rate: limitgate.PerSecond(perSecond), Burst: burst - 1, NoDelay: true})
 	must(err)
 	return l
