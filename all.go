@@ -56,7 +56,7 @@ type contended interface{ Contended() }
 // decide; then nothing stays charged, as far as the zones can be reached.
 func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 	if len(legs) > maxLegs {
-		return Verdict{Leg: -1}, fmt.Errorf("%d limits on one request: at most %d", len(legs), maxLegs)
+		return Verdict{Decision: undecided(), Leg: -1}, fmt.Errorf("%d limits on one request: at most %d", len(legs), maxLegs)
 	}
 	for i := range legs {
 		l := &legs[i]
@@ -65,7 +65,7 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 			l.Cost = 1
 		}
 		if err := l.Limiter.fits(l.Cost); err != nil {
-			return Verdict{Leg: i}, err
+			return Verdict{Decision: undecided(), Leg: i}, err
 		}
 	}
 	if len(legs) == 1 {
@@ -81,7 +81,7 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 			l := &legs[i]
 			var err error
 			if _, err = l.do(ctx, now, Check); err != nil {
-				return Verdict{Leg: i}, err
+				return Verdict{Decision: undecided(), Leg: i}, err
 			}
 			if l.Decision.Outcome == Rejected && refused < 0 {
 				refused = i
@@ -105,9 +105,13 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 // do has the leg's limit decide, and leaves the decision in the leg.
 func (l *Leg) do(ctx context.Context, now Time, m Mode) (Charge, error) {
 	a, c, err := l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, m)
+	if err != nil {
+		l.Decision = undecided()
+		return Charge{}, err
+	}
 	l.Decision = Decision{}
 	l.Decision.set(a)
-	return c, err
+	return c, nil
 }
 
 // account charges legs that all pass.

@@ -95,11 +95,14 @@ func (l *Limiter) Acquire(ctx context.Context, key string) (Place, Decision, err
 // It fails with ErrKind unless the limit is a Conn.
 func (l *Limiter) AcquireAt(ctx context.Context, now Time, key string) (Place, Decision, error) {
 	if l.limit.Kind != KindConn {
-		return Place{}, Decision{}, fmt.Errorf("acquiring a place: %w", ErrKind)
+		return Place{}, undecided(), fmt.Errorf("acquiring a place: %w", ErrKind)
 	}
 	a, c, err := l.zone.Do(ctx, now, &l.limit, key, 1, Take)
-	if err != nil || !a.Admitted() {
-		return Place{}, a.Decision(), err
+	if err != nil {
+		return Place{}, undecided(), err
+	}
+	if !a.Admitted() {
+		return Place{}, a.Decision(), nil
 	}
 	return Place{limiter: l, charge: c}, a.Decision(), nil
 }
@@ -113,7 +116,7 @@ func (l *Limiter) AcquireAt(ctx context.Context, now Time, key string) (Place, D
 func AcquireAll(ctx context.Context, now Time, legs []Leg, places []Place) (Verdict, error) {
 	v := Verdict{Leg: -1}
 	if len(places) < len(legs) {
-		return v, fmt.Errorf("%d limits on one request, but room for %d places", len(legs), len(places))
+		return Verdict{Decision: undecided(), Leg: -1}, fmt.Errorf("%d limits on one request, but room for %d places", len(legs), len(places))
 	}
 	for i := range legs {
 		legs[i].Decision = Decision{}

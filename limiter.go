@@ -45,34 +45,47 @@ func (l *Limiter) Algorithm() Algorithm { return l.limit.Algorithm }
 // Zone gives the zone the limiter works on.
 func (l *Limiter) Zone() Zone { return l.zone }
 
+// undecided is what comes with an error.
+func undecided() Decision { return Decision{Outcome: Rejected} }
+
 // Take is TakeAt now, for a request of cost 1.
 func (l *Limiter) Take(ctx context.Context, key string) (d Decision, err error) {
 	if l.limit.Kind == KindConn {
-		return d, l.fits(1)
+		return undecided(), l.fits(1)
 	}
 	a, _, err := l.zone.Do(ctx, Now(), &l.limit, key, 1, Take)
+	if err != nil {
+		return undecided(), err
+	}
 	d.set(a)
-	return d, err
+	return d, nil
 }
 
 // TakeAt decides on a request of key at now and charges it if it is admitted, now or after a delay. The zone keeps no part
-// of key. It fails if cost is below 1, with ErrKind if the limit is a Conn, and if the zone can't decide.
+// of key. It fails if cost is below 1, with ErrKind if the limit is a Conn, and if the zone can't decide; the decision that
+// comes with an error is Rejected, so that who drops the error refuses.
 func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (d Decision, err error) {
 	if cost < 1 || l.limit.Kind == KindConn {
-		return d, l.fits(cost)
+		return undecided(), l.fits(cost)
 	}
 	a, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	if err != nil {
+		return undecided(), err
+	}
 	d.set(a)
-	return d, err
+	return d, nil
 }
 
 // CheckAt tells what TakeAt, or AcquireAt, would answer, and changes nothing.
 func (l *Limiter) CheckAt(ctx context.Context, now Time, key string, cost Cost) (Decision, error) {
 	if cost < 1 {
-		return Decision{}, costError(cost)
+		return undecided(), costError(cost)
 	}
 	a, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Peek)
-	return a.Decision(), err
+	if err != nil {
+		return undecided(), err
+	}
+	return a.Decision(), nil
 }
 
 // Reset forgets what key was charged: afterwards it is one that nobody has seen, and receipts from before are for nothing,

@@ -33,14 +33,17 @@ func (r *Receipt) RefundAt(ctx context.Context, now Time) error {
 // TakeReceiptAt is TakeAt with a receipt, which is zero unless the request was admitted.
 func (l *Limiter) TakeReceiptAt(ctx context.Context, now Time, key string, cost Cost) (r Receipt, d Decision, err error) {
 	if err = l.fits(cost); err != nil {
-		return r, d, err
+		return r, undecided(), err
 	}
 	a, c, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
-	if err == nil && a.Admitted() {
+	if err != nil {
+		return r, undecided(), err
+	}
+	if a.Admitted() {
 		r.limiter, r.charge = l, c
 	}
 	d.set(a)
-	return r, d, err
+	return r, d, nil
 }
 
 // RefundAll gives back at now what All charged to legs it admitted. A second call does nothing.

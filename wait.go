@@ -40,7 +40,7 @@ func (l *Limiter) Wait(ctx context.Context, key string) (Decision, error) {
 func (l *Limiter) WaitAt(ctx context.Context, now Time, key string, cost Cost,
 	sleep func(ctx context.Context, now Time, d time.Duration) (Time, error)) (Decision, error) {
 	if err := l.fits(cost); err != nil {
-		return Decision{}, err
+		return undecided(), err
 	}
 	limit, begin := &l.limit, now
 	if l.turns != nil {
@@ -48,10 +48,10 @@ func (l *Limiter) WaitAt(ctx context.Context, now Time, key string, cost Cost,
 	}
 	for {
 		a, c, err := l.zone.Do(ctx, now, limit, key, cost, Take)
-		d := a.Decision()
 		if err != nil {
-			return d, err
+			return undecided(), err
 		}
+		d := a.Decision()
 		pause := d.Delay
 		if d.Outcome == Rejected {
 			if pause = d.RetryAfter; l.turns != nil || pause == 0 {
@@ -64,7 +64,7 @@ func (l *Limiter) WaitAt(ctx context.Context, now Time, key string, cost Cost,
 				if e := l.zone.Refund(context.WithoutCancel(ctx), woke, limit, c); e != nil {
 					err = fmt.Errorf("giving back a turn: %w, after %w", e, err)
 				}
-				return d, err
+				return undecided(), err
 			}
 		}
 		if d.Outcome != Rejected {
