@@ -199,9 +199,6 @@ func (g *Gateway) answers() bool {
 	return true
 }
 
-// PID is the process started.
-func (g *Gateway) PID() int { return g.cmd.Process.Pid }
-
 // Signal sends a signal to it.
 func (g *Gateway) Signal(s syscall.Signal) {
 	g.t.Helper()
@@ -224,18 +221,6 @@ func (g *Gateway) Stop() {
 		_ = g.cmd.Process.Kill()
 		<-g.done
 		g.t.Errorf("%s did not end on SIGTERM", g.Binary.Name)
-	}
-}
-
-// Wait waits for the process to end by itself and returns its exit code.
-func (g *Gateway) Wait(timeout time.Duration) int {
-	g.t.Helper()
-	select {
-	case <-g.done:
-		return g.cmd.ProcessState.ExitCode()
-	case <-time.After(timeout):
-		g.t.Fatalf("%s did not end within %v", g.Binary.Name, timeout)
-		return -1
 	}
 }
 
