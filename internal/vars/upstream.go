@@ -33,13 +33,20 @@ var upstreamVars = map[string]Variable{
 	},
 }
 
+// eachAttempt is a list over the attempts: a comma between peers, a colon between upstreams.
 func eachAttempt(one func(*request.Attempt, []byte) []byte) Variable {
 	return func(r *request.Request, dst []byte) ([]byte, bool) {
+		first := true
 		for i := range r.Attempts {
-			if i > 0 {
+			a := &r.Attempts[i]
+			if a.Addr == nil {
+				dst, first = append(dst, " : "...), true
+				continue
+			}
+			if !first {
 				dst = append(dst, ", "...)
 			}
-			dst = one(&r.Attempts[i], dst)
+			dst, first = one(a, dst), false
 		}
 		return dst, len(r.Attempts) > 0
 	}

@@ -12,7 +12,7 @@ import (
 // accelerated sends the request on to the path that the answer names in X-Accel-Redirect, and drops the rest of the answer
 // (ngx_http_upstream_process_headers). It reports false where the answer has no such field.
 func (x *exchange) accelerated() (phase.Next, bool) {
-	if !x.resp.Has(header.XAccelRedirect) {
+	if x.h.rules.ignored&ignoreRedirect != 0 || !x.resp.Has(header.XAccelRedirect) {
 		return phase.Continue, false
 	}
 	r := x.r
