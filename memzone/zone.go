@@ -39,12 +39,12 @@ type Config struct {
 
 // Zone is a table of states in memory. It is safe for concurrent use. Make one with New.
 type Zone struct {
-	seed     maphash.Seed
-	overflow Overflow
-	kind     atomic.Uint32 // limitgate.Kind
-	table    atomic.Pointer[table]
-	bound    atomic.Pointer[limitgate.Bound]
-	drain    atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
+	seed    maphash.Seed
+	rejects atomic.Bool   // Overflow is Reject
+	kind    atomic.Uint32 // limitgate.Kind
+	table   atomic.Pointer[table]
+	bound   atomic.Pointer[limitgate.Bound]
+	drain   atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
 
 	resizing sync.Mutex // held by Resize, so that there is one at a time
 
@@ -61,10 +61,22 @@ func New(c Config) *Zone {
 	if c.Bytes <= 0 {
 		c.Bytes = DefaultBytes
 	}
-	z := &Zone{seed: maphash.MakeSeed(), overflow: c.Overflow}
+	z := &Zone{seed: maphash.MakeSeed()}
+	z.SetOverflow(c.Overflow)
 	z.table.Store(newTable(c.Bytes, 0))
 	z.bound.Store(new(limitgate.Bound))
 	return z
+}
+
+// SetOverflow changes what the zone does with a new key that finds no room. States and requests under way are not touched.
+func (z *Zone) SetOverflow(o Overflow) { z.rejects.Store(o == Reject) }
+
+// Overflow is what the zone does with a new key that finds no room.
+func (z *Zone) Overflow() Overflow {
+	if z.rejects.Load() {
+		return Reject
+	}
+	return Evict
 }
 
 // Bytes is the size of the table now.
@@ -158,7 +170,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		f := moved
 		if p == nil {
-			f, p, w0 = z.insert(t, h, uint64(n), now, l, z.overflow == Evict)
+			f, p, w0 = z.insert(t, h, uint64(n), now, l, !z.rejects.Load())
 		} else if pair.CAS(p, w0, w1, w0, uint64(n)) {
 			f = done
 		}
