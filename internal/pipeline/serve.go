@@ -54,7 +54,7 @@ func (p *Program) Serve(r *request.Request) {
 		}
 	}
 	if !r.Response.Silent {
-		r.Complete = r.Stream.Finish() == nil
+		r.Complete = r.Finish() == nil
 	}
 }
 
