@@ -35,11 +35,16 @@ type Config struct {
 	// end it is 64 bytes for each 7 stamps of a key.
 	Bytes    int
 	Overflow Overflow
+
+	// Seed fixes where keys lie, so that what a full zone does can be had again: for simulations and tests. 0, which is for
+	// everything that strangers can reach, draws a seed for each zone.
+	Seed uint64
 }
 
 // Zone is a table of states in memory. It is safe for concurrent use. Make one with New.
 type Zone struct {
 	seed    maphash.Seed
+	fixed   uint64        // Config.Seed
 	rejects atomic.Bool   // Overflow is Reject
 	kind    atomic.Uint32 // limitgate.Kind
 	table   atomic.Pointer[table]
@@ -61,7 +66,7 @@ func New(c Config) *Zone {
 	if c.Bytes <= 0 {
 		c.Bytes = DefaultBytes
 	}
-	z := &Zone{seed: maphash.MakeSeed()}
+	z := &Zone{seed: maphash.MakeSeed(), fixed: c.Seed}
 	z.SetOverflow(c.Overflow)
 	z.table.Store(newTable(c.Bytes, 0))
 	z.bound.Store(new(limitgate.Bound))
@@ -127,7 +132,11 @@ func (z *Zone) Rebind() { z.bound.Store(new(limitgate.Bound)) }
 
 // hash gives the fingerprint of a key in its place in W0: 56 bits over an empty byte, never 0.
 func (z *Zone) hash(key string) uint64 {
-	if h := maphash.Comparable(z.seed, key) & ownerMask; h != 0 {
+	h := maphash.Comparable(z.seed, key)
+	if z.fixed != 0 {
+		h = fixedHash(z.fixed, key)
+	}
+	if h &= ownerMask; h != 0 {
 		return h
 	}
 	return 1 << 8

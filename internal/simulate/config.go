@@ -81,7 +81,7 @@ type zones map[string]*memzone.Zone
 // Zone returns the zone of a name.
 func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 	if z[spec.Name] == nil {
-		c := memzone.Config{Bytes: spec.Bytes}
+		c := memzone.Config{Bytes: spec.Bytes, Seed: 1} // what a full zone does is the same in every run
 		if spec.Reject {
 			c.Overflow = memzone.Reject
 		}
