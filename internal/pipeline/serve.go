@@ -45,7 +45,7 @@ func (p *Program) Serve(r *request.Request) {
 		at = j.turn(next)
 	}
 	if !r.Response.Silent {
-		r.Complete = r.Stream.Finish() == nil
+		r.Complete = r.Finish() == nil
 	}
 }
 

@@ -78,6 +78,10 @@ type Request struct {
 	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in request memory
 
 	Response Response
+	ZipIn    int64 // bytes that went into the compression of the body, and came out of it; ZipOut is 0 where there was none
+	ZipOut   int64
+
+	filters []Filter // that the body goes through
 
 	arena []byte
 	side  []byte // what Keep fills while the arena is lent out by Scratch
@@ -140,16 +144,19 @@ type RateSetting struct {
 func (r *Request) Reset() {
 	conn, stream := r.Conn, r.Stream
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
-	places, fields, arena, side := r.Places, r.Response.Headers, r.arena, r.side
+	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
+	filters := r.filters
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
+	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
 	r.Response.Length = -1
 }
 
-// Release gives back the places of limit_conn that the request holds, once.
+// Release gives back what the request holds, once: the filters of its body, and its places of limit_conn.
 func (r *Request) Release() error {
+	r.releaseFilters()
 	var err error
 	for i := range r.Places {
 		err = errors.Join(err, r.Places[i].Release(context.Background()))

@@ -18,11 +18,7 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	r := x.r
 	x.translate()
 	target := x.redirectTarget()
-	x.endAttempt()
-	x.pump.finish()
-	x.unwait()
-	x.giveBack(false)
-	x.drop() // the body that nobody reads may still be on its way
+	x.leave()
 	path, args, _ := bytes.Cut(target, []byte{'?'})
 	if len(path) == 0 || path[0] != '/' || climbs(path) {
 		x.logf(errorlog.Error, "unsafe URI \"%s\" was detected%s", target, reading)
@@ -36,6 +32,15 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	r.URI, r.Args, r.Internal = path, args, true
 	keepForRedirect(&r.Response)
 	return phase.Redirect, true
+}
+
+// leave ends an exchange whose answer has a body that nobody wants: it may still be on its way.
+func (x *exchange) leave() {
+	x.endAttempt()
+	x.pump.finish()
+	x.unwait()
+	x.giveBack(false)
+	x.drop()
 }
 
 var methodGet = []byte("GET")
