@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/limitgate/limitgate/internal/conf"
-	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"

@@ -12,7 +12,7 @@ import (
 type journey struct {
 	p     *Program
 	r     *request.Request
-	paged bool     // error_page was asked: once a request, as in nginx without recursive_error_pages
+	paged bool // error_page was asked: once a request, as in nginx without recursive_error_pages
 }
 
 // The places in phase.Order where a request may go on.
