@@ -100,6 +100,14 @@ func TestPlacesBehindARedirectAreTakenAfterTheDelay(t *testing.T) {
 		[]string{"200 pass 0 -", "200 delay 1000 r", "200 pass 0 -", "200 pass 0 -", "503 reject 0 c", "503 reject 0 c", "200 pass 0 -"})
 }
 
+// A request that is turned away behind limit_conn does not stay, whatever it says.
+func TestWhoIsTurnedAwayDoesNotStay(t *testing.T) {
+	stay := `"duration_ms":1000`
+	check(t, twoKinds+`server { limit_conn c 1; location / { } location /deny { deny all; } }`,
+		[]string{at(0, "/deny", stay), at(0, "/", stay), at(10, "/deny", stay), at(1000, "/")},
+		[]string{"403 pass 0 -", "200 pass 0 -", "503 reject 0 c", "200 pass 0 -"})
+}
+
 // Answers that one holds back for hours cost a line each, and come in their order.
 func TestAnswersBehindOneThatWaits(t *testing.T) {
 	http := `limit_req_zone $http_x_key zone=r:1m rate=1r/h; limit_conn_zone $http_x_key zone=c:1m;
