@@ -38,12 +38,12 @@ func limitSpecs() []Spec {
 			Doc: "Bytes a second for each answer; 0 means as fast as possible. May hold variables. The bytes are spread evenly, not sent in one piece a second."},
 		{Name: "limit_rate_after", Contexts: httpToIf, Min: 1, Max: 1, Usage: "SIZE", Default: "0", check: unlessVariable(checkSize),
 			Doc: "How much of an answer is sent before limit_rate begins to act. May hold variables."},
-		{Name: "limit_arithmetic", Contexts: HTTP, Min: 1, Max: 1, Usage: "exact | nginx", Default: "exact", check: oneOf("exact", "nginx"),
-			Doc: "How limit_req counts (not in nginx). exact keeps every rate as written: 1r/m is one in 60 seconds. nginx decides bit for bit as nginx " +
+		{Name: "limit_arithmetic", Beyond: true, Contexts: HTTP, Min: 1, Max: 1, Usage: "exact | nginx", Default: "exact", check: oneOf("exact", "nginx"),
+			Doc: "How limit_req counts. exact keeps every rate as written: 1r/m is one in 60 seconds. nginx decides bit for bit as nginx " +
 				"does, with its rounding of rates to thousandths a second and its clock of milliseconds. What a zone holds is of one " +
 				"of the two: to change it in a running process, give the zones other names."},
-		{Name: "limit_headers", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "off | draft | legacy", Default: "off", check: oneOf("off", "draft", "legacy"),
-			Doc: "Which header lines tell a client about its limit (not in nginx): draft sends RateLimit and RateLimit-Policy, legacy X-RateLimit-Limit, " +
+		{Name: "limit_headers", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 1, Usage: "off | draft | legacy", Default: "off", check: oneOf("off", "draft", "legacy"),
+			Doc: "Which header lines tell a client about its limit: draft sends RateLimit and RateLimit-Policy, legacy X-RateLimit-Limit, " +
 				"-Remaining and -Reset. Retry-After comes with every refusal that has a time, whatever this says."},
 	}
 }

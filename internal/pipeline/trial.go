@@ -32,13 +32,9 @@ func (t *Trial) Resume() (held bool) { return t.run(int(phase.Limit)) }
 func (t *Trial) run(at int) (held bool) {
 	j := &t.journey
 	for at < atEnd {
-		switch j.walk(at, int(phase.Content)) {
+		switch next := j.walk(at, int(phase.Content)); next {
 		case phase.Hold:
 			return true
-		case phase.Redirect:
-			at = j.redirected()
-		case phase.Fail:
-			at = j.fail()
 		case phase.Continue:
 			t.Served = true
 			j.r.Response.Status = 200
@@ -47,7 +43,7 @@ func (t *Trial) run(at int) (held bool) {
 			}
 			at = atEnd
 		default:
-			at = atEnd
+			at = j.turn(next)
 		}
 	}
 	return false
