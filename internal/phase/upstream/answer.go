@@ -6,6 +6,7 @@ import (
 	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
 )
 
 // answer passes the answer on, head and body.
@@ -21,7 +22,12 @@ func (x *exchange) answer() phase.Next {
 	if x.resp.Status == 101 {
 		return x.tunnel()
 	}
-	if r.SendHead() != nil || !x.relay() {
+	err := r.SendHead()
+	if err == request.ErrRefused {
+		x.abandon()
+		return phase.Fail
+	}
+	if err != nil || !x.relay() {
 		return x.broken()
 	}
 	x.endAttempt()
@@ -46,11 +52,8 @@ func (x *exchange) judge() *fault {
 // intercepted leaves the answer to error_page (ngx_http_upstream_intercept_errors).
 func (x *exchange) intercepted() phase.Next {
 	r := x.r
-	x.setURL()
-	x.leaveBody()
 	x.takeHead()
-	x.endAttempt()
-	x.part()
+	x.abandon()
 	if x.resp.Status == 401 {
 		for i := range r.Upstream {
 			if r.Upstream[i].ID == header.WWWAuthenticate {
@@ -170,6 +173,14 @@ func (x *exchange) leaveBody() {
 	if body := x.resp.Body(x.headOnly); !body.Done() {
 		x.resp.KeepAlive = false
 	}
+}
+
+// abandon ends an exchange whose answer the client does not get, or not its body.
+func (x *exchange) abandon() {
+	x.setURL()
+	x.leaveBody()
+	x.endAttempt()
+	x.part()
 }
 
 // part ends a whole answer, or one whose body is for nobody.

@@ -25,6 +25,7 @@ type cookieFlags struct {
 type attribute struct {
 	key, value []byte
 	valued     bool // there was a "="
+	gone       bool // it was taken away
 }
 
 // rewrite returns a Set-Cookie as the rules have it (ngx_http_proxy_rewrite_cookie). value must live as long as the request.
@@ -57,7 +58,7 @@ func (c *cookieRules) rewrite(r *request.Request, value []byte) []byte {
 	}
 	b := r.Scratch()
 	for i, a := range attrs {
-		if a.key == nil {
+		if a.gone {
 			continue
 		}
 		if i > 0 {
@@ -141,7 +142,7 @@ func edit(attrs []attribute, e edits) []attribute {
 			if s, ok := e.sameSite(); ok {
 				*a = s
 			} else if e.noSameSite {
-				a.key = nil
+				a.gone = true
 			}
 		}
 	}
@@ -163,7 +164,7 @@ func keepFlag(a *attribute, wanted *bool, unwanted bool) {
 	case *wanted:
 		*wanted = false
 	case unwanted:
-		a.key = nil
+		a.gone = true
 	}
 }
 

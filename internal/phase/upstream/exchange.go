@@ -151,7 +151,9 @@ func (x *exchange) serve() phase.Next {
 	if next, ok := x.ownBody(); !ok {
 		return next
 	}
+	x.build() // before there is an attempt that variables in it could tell of
 	x.bind()
+	x.separate()
 	x.watch()
 	for {
 		now := x.set.now()
@@ -251,9 +253,6 @@ func (x *exchange) connect() *fault {
 
 // send sends the request and waits for the first bytes of the answer.
 func (x *exchange) send() error {
-	if len(x.out) == 0 {
-		x.build()
-	}
 	x.start, x.end = 0, 0
 	x.sent = true
 	a := x.attempt()
@@ -285,11 +284,13 @@ func (x *exchange) readHead() *fault {
 			done, err := x.resp.Parse(x.in[x.start:x.end], x.h.headRoom)
 			switch {
 			case err != nil:
+				a.Received -= max(0, int64(x.end-x.start-x.h.headRoom)) // nginx reads no further
 				return badAnswer(err.Error())
 			case !done:
 			case x.resp.HTTP09:
 				return badAnswer(h1.NoHeaderMessage)
 			case x.resp.Size() > x.h.headRoom:
+				a.Received -= int64(x.end - x.start - x.h.headRoom)
 				return badAnswer("upstream sent too big header while reading response header from upstream")
 			case x.resp.Interim():
 				x.start += x.resp.Size()

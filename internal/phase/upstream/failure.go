@@ -169,7 +169,7 @@ func (f *fault) answer() int {
 func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
 	x.pump.finish()
 	cached := x.kept && x.c != nil
-	x.leave(f)
+	x.letGo(f)
 	x.endAttempt()
 	switch f.kind {
 	case faultLeft:
@@ -183,6 +183,7 @@ func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
 	case faultOurs:
 		x.logf(f.level, "%s%s", f.log, f.doing)
 		x.giveBack(false)
+		x.attempt().Addr = []byte{} // nginx has not named its peer yet
 		x.r.Fail(f.answer())
 		return phase.Fail, false
 	}
@@ -200,8 +201,8 @@ func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
 	return phase.Continue, true
 }
 
-// leave ends the use of the connection.
-func (x *exchange) leave(f *fault) {
+// letGo ends the use of the connection.
+func (x *exchange) letGo(f *fault) {
 	if f.kind == faultStatus && (f.status == 403 || f.status == 404) {
 		x.leaveBody()
 		x.start += x.resp.Size()
@@ -275,10 +276,5 @@ func (x *exchange) setURL() {
 	if x.peer != nil && x.peer.unix != "" || len(a.Addr) > 5 && string(a.Addr[:5]) == "unix:" {
 		b = append(b, ':')
 	}
-	if len(x.out) == 0 {
-		b = x.place.appendURI(b, x.r)
-	} else {
-		b = append(b, x.uri...)
-	}
-	a.URL = b
+	a.URL = append(b, x.uri...)
 }

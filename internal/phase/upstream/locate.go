@@ -8,6 +8,7 @@ import (
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -25,8 +26,9 @@ func (x *exchange) locate() (phase.Next, bool) {
 	x.out = t.text.Append(r, x.out) // not in use yet; evaluating may use request memory
 	url := r.Keep(x.out)
 	x.out = x.out[:0]
-	rest, ok := bytes.CutPrefix(url, []byte(scheme))
-	if !ok {
+	r.ProxyHost, r.ProxyPort = []byte{}, []byte{}
+	rest := url[min(len(url), len(scheme)):]
+	if len(rest) == 0 || !header.EqualFold(url[:len(scheme)], scheme) {
 		r.Logf(errorlog.Error, "invalid URL prefix in \"%s\"", url)
 		return x.refuse(500)
 	}
@@ -53,7 +55,6 @@ func (x *exchange) locate() (phase.Next, bool) {
 
 // walk begins the walk through a group.
 func (x *exchange) walk(g *group) {
-	x.separate()
 	x.choice.begin(g)
 	if n := x.h.retry.tries; n > 0 {
 		x.choice.tries = min(x.choice.tries, n)

@@ -58,7 +58,7 @@ func (x *exchange) translate() {
 	out.Status, out.Length = resp.Status, resp.ContentLength
 	text := resp.StatusText(b)
 	out.Reason = text[min(4, len(text)):]
-	out.ContentType, out.Location = nil, nil
+	out.ContentType, out.Location, out.Proxied = nil, nil, true
 	for i := range r.Upstream {
 		h := r.Upstream[i]
 		if h.ID == header.XAccelLimitRate && rules.ignored&ignoreLimitRate == 0 {
