@@ -79,8 +79,8 @@ func TestFieldCasesANumbers(t *testing.T) {
 				t.Fatalf("within 1 + burst: got %v", d.Outcome)
 			}
 		}
-		if d := take(0); d.Outcome != limitgate.Rejected || d.RetryAfter != 200*time.Millisecond {
-			t.Errorf("the 14th: got %v after %v, want REJECTED and 200ms", d.Outcome, d.RetryAfter)
+		if d := take(0); d.Outcome != limitgate.Rejected || d.RetryAfter() != 200*time.Millisecond {
+			t.Errorf("the 14th: got %v after %v, want REJECTED and 200ms", d.Outcome, d.RetryAfter())
 		}
 	})
 

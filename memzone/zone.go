@@ -122,7 +122,7 @@ func (z *Zone) hash(key string) uint64 {
 }
 
 // Do implements limitgate.Zone. It never fails.
-func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge, err error) {
+func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge, err error) {
 	h := z.hash(key)
 	if l.Salt != 0 {
 		h = salted(h, l.Salt)
@@ -144,7 +144,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		if m != limitgate.Take || a.Outcome == limitgate.Rejected {
 			if p == nil && a.Outcome != limitgate.Rejected && !z.room(t, h, now, l) {
-				return limitgate.Answer{Outcome: limitgate.NoRoom}, c, nil
+				return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
 			}
 			// A refusal may have cut the state, and the cut is stored.
 			if m == limitgate.Peek || a.Outcome != limitgate.Rejected || uint64(n) == w1 || p == nil || pair.CAS(p, w0, w1, w0, uint64(n)) {
@@ -167,7 +167,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 			c.Key, c.Life, c.Before, c.After = h, t.life(p, w0), limitgate.State(w1), n
 			return a, c, nil
 		case full:
-			return limitgate.Answer{Outcome: limitgate.NoRoom}, c, nil
+			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
 		}
 		z.count(h).retries.Add(1)
 	}
@@ -182,7 +182,7 @@ func salted(h, salt uint64) uint64 {
 }
 
 // rare does what is not the way of an ordinary request.
-func (z *Zone) rare(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge, err error) {
+func (z *Zone) rare(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge, err error) {
 	switch {
 	case m != limitgate.Reset:
 		a, c = z.doLog(now, l, h, cost, m)
