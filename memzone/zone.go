@@ -3,7 +3,6 @@ package memzone
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -39,7 +38,7 @@ type Config struct {
 
 // Zone is a table of states in memory. It is safe for concurrent use. Make one with New.
 type Zone struct {
-	seed     maphash.Seed
+	seed     seed
 	overflow Overflow
 	kind     atomic.Uint32 // limitgate.Kind
 	table    atomic.Pointer[table]
@@ -61,7 +60,7 @@ func New(c Config) *Zone {
 	if c.Bytes <= 0 {
 		c.Bytes = DefaultBytes
 	}
-	z := &Zone{seed: maphash.MakeSeed(), overflow: c.Overflow}
+	z := &Zone{seed: newSeed(), overflow: c.Overflow}
 	z.table.Store(newTable(c.Bytes, 0))
 	z.bound.Store(new(limitgate.Bound))
 	return z
@@ -115,7 +114,7 @@ func (z *Zone) Rebind() { z.bound.Store(new(limitgate.Bound)) }
 
 // hash gives the fingerprint of a key in its place in W0: 56 bits over an empty byte, never 0.
 func (z *Zone) hash(key string) uint64 {
-	if h := maphash.Comparable(z.seed, key) & ownerMask; h != 0 {
+	if h := z.seed.sum(key) & ownerMask; h != 0 {
 		return h
 	}
 	return 1 << 8
