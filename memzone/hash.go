@@ -10,8 +10,15 @@ import (
 // seed is the secret of a zone's hash: it chooses the buckets and the fingerprints, so that nobody outside can aim at one.
 type seed [3]uint64
 
-// newSeed draws a seed from the runtime's generator, which is ChaCha8 seeded by the system.
-func newSeed() seed { return seed{rand.Uint64(), rand.Uint64(), rand.Uint64()} }
+// newSeed draws a seed from the runtime's generator, which is ChaCha8 seeded by the system, or derives it from a fixed one. Then
+// the hash is the same in every process and on every machine, and who knows the seed can aim at a bucket.
+func newSeed(fixed uint64) seed {
+	if fixed == 0 {
+		return seed{rand.Uint64(), rand.Uint64(), rand.Uint64()}
+	}
+	r := rand.NewPCG(fixed, 0)
+	return seed{r.Uint64(), r.Uint64(), r.Uint64()}
+}
 
 // mix folds the product of two words: every bit of both reaches every bit of it.
 func mix(a, b uint64) uint64 {

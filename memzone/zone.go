@@ -34,16 +34,20 @@ type Config struct {
 	// end it is 64 bytes for each 7 stamps of a key.
 	Bytes    int
 	Overflow Overflow
+
+	// Seed fixes where keys lie, so that what a full zone does can be had again: for simulations and tests. 0, which is for
+	// everything that strangers can reach, draws a seed for each zone.
+	Seed uint64
 }
 
 // Zone is a table of states in memory. It is safe for concurrent use. Make one with New.
 type Zone struct {
-	seed     seed
-	overflow Overflow
-	kind     atomic.Uint32 // limitgate.Kind
-	table    atomic.Pointer[table]
-	bound    atomic.Pointer[limitgate.Bound]
-	drain    atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
+	seed    seed
+	rejects atomic.Bool   // Overflow is Reject
+	kind    atomic.Uint32 // limitgate.Kind
+	table   atomic.Pointer[table]
+	bound   atomic.Pointer[limitgate.Bound]
+	drain   atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
 
 	resizing sync.Mutex // held by Resize, so that there is one at a time
 
@@ -60,10 +64,22 @@ func New(c Config) *Zone {
 	if c.Bytes <= 0 {
 		c.Bytes = DefaultBytes
 	}
-	z := &Zone{seed: newSeed(), overflow: c.Overflow}
+	z := &Zone{seed: newSeed(c.Seed)}
+	z.SetOverflow(c.Overflow)
 	z.table.Store(newTable(c.Bytes, 0))
 	z.bound.Store(new(limitgate.Bound))
 	return z
+}
+
+// SetOverflow changes what the zone does with a new key that finds no room. States and requests under way are not touched.
+func (z *Zone) SetOverflow(o Overflow) { z.rejects.Store(o == Reject) }
+
+// Overflow is what the zone does with a new key that finds no room.
+func (z *Zone) Overflow() Overflow {
+	if z.rejects.Load() {
+		return Reject
+	}
+	return Evict
 }
 
 // Bytes is the size of the table now.
@@ -157,7 +173,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		f := moved
 		if p == nil {
-			f, p, w0 = z.insert(t, h, uint64(n), now, l, z.overflow == Evict)
+			f, p, w0 = z.insert(t, h, uint64(n), now, l, !z.rejects.Load())
 		} else if pair.CAS(p, w0, w1, w0, uint64(n)) {
 			f = done
 		}

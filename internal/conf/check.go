@@ -15,6 +15,7 @@ type checker struct {
 	zones   zoneSet
 	sockets map[string]*socket // by address, see Listen.Keys
 	bodies  map[*Scope]*body
+	lacks   []Lack
 }
 
 func newChecker(errs *Errors) *checker {
@@ -133,12 +134,14 @@ func opens(spec *Spec, s *Scope) Context {
 func (c *checker) find(s *Scope, d *syntax.Directive) *Spec {
 	specs := c.table[d.Name]
 	if len(specs) == 0 {
+		c.lacks = append(c.lacks, Lack{Name: d.Name, Pos: d.Pos})
 		c.errs.Add(d.Pos, `unknown directive "`+d.Name+`"`, c.suggest(d.Name, s.Kind))
 		return nil
 	}
 	var allowed Context
 	for _, spec := range specs {
 		if spec.Status == Missing {
+			c.lacks = append(c.lacks, Lack{d.Name, d.Pos, spec})
 			c.errs.Add(d.Pos, `"`+d.Name+`" directive is not supported by limitgate`, spec.Doc)
 			return nil
 		}

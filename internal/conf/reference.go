@@ -34,6 +34,9 @@ func entryOf(b *strings.Builder, s Spec) {
 	if s.Contexts == everywhere {
 		facts[0] = "In: every block"
 	}
+	if s.Beyond {
+		facts = append(facts, "not in nginx")
+	}
 	if s.Default != "" {
 		facts = append(facts, "default: `"+s.Default+"`")
 	}

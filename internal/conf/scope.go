@@ -44,6 +44,16 @@ func (c Context) String() string {
 type Config struct {
 	Main  *Scope
 	Files []File
+
+	// Lacks are the directives that were left out because limitgate does not have them. Each is a fault too.
+	Lacks []Lack
+}
+
+// Lack is a directive that limitgate does not have.
+type Lack struct {
+	Name string
+	Pos  Pos
+	Spec *Spec // what is known of it; nil where nginx does not have it either
 }
 
 // HTTP returns the http block, or nil where the file has none.

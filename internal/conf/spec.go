@@ -43,6 +43,7 @@ type Spec struct {
 	Merge    Merge
 	Repeat   bool // it may stand several times in one scope
 	Status   Status
+	Beyond   bool   // nginx has no directive of this name
 	Usage    string // its arguments, for the reference
 	Default  string // what holds without it, for the reference
 	Doc      string // one paragraph: what it does, units, ranges. For Missing: what leaving it out changes

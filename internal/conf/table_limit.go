@@ -3,11 +3,11 @@ package conf
 // limitSpecs holds the limits.
 func limitSpecs() []Spec {
 	return []Spec{
-		{Name: "limit_req_zone", Contexts: HTTP, Min: 3, Max: 3, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE rate=RATE",
+		{Name: "limit_req_zone", Contexts: HTTP, Min: 3, Max: 4, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE rate=RATE [overflow=evict | reject]",
 			check: (*checker).checkReqZone,
 			Doc: "Declares a zone that counts requests. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k; " +
 				"count on 24 bytes for each key that is limited at one time. Beyond that number, which the error log names at start (level notice), more than one new key in " +
-				"10,000 finds no room and takes that of the key closest to drained. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to three decimals: 10r/s, 30r/m, 0.5r/s. " +
+				"10,000 finds no room: it takes that of the key closest to drained, or with overflow=reject (not in nginx) is refused. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to three decimals: 10r/s, 30r/m, 0.5r/s. " +
 				"Without rate= it is 1r/s."},
 		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 3, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N]",
 			check: (*checker).checkReq,
@@ -38,12 +38,12 @@ func limitSpecs() []Spec {
 			Doc: "Bytes a second for each answer; 0 means as fast as possible. May hold variables. The bytes are spread evenly, not sent in one piece a second."},
 		{Name: "limit_rate_after", Contexts: httpToIf, Min: 1, Max: 1, Usage: "SIZE", Default: "0", check: unlessVariable(checkSize),
 			Doc: "How much of an answer is sent before limit_rate begins to act. May hold variables."},
-		{Name: "limit_arithmetic", Contexts: HTTP, Min: 1, Max: 1, Usage: "exact | nginx", Default: "exact", check: oneOf("exact", "nginx"),
-			Doc: "How limit_req counts (not in nginx). exact keeps every rate as written: 1r/m is one in 60 seconds. nginx decides bit for bit as nginx " +
+		{Name: "limit_arithmetic", Beyond: true, Contexts: HTTP, Min: 1, Max: 1, Usage: "exact | nginx", Default: "exact", check: oneOf("exact", "nginx"),
+			Doc: "How limit_req counts. exact keeps every rate as written: 1r/m is one in 60 seconds. nginx decides bit for bit as nginx " +
 				"does, with its rounding of rates to thousandths a second and its clock of milliseconds. What a zone holds is of one " +
 				"of the two: to change it in a running process, give the zones other names."},
-		{Name: "limit_headers", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "off | draft | legacy", Default: "off", check: oneOf("off", "draft", "legacy"),
-			Doc: "Which header lines tell a client about its limit (not in nginx): draft sends RateLimit and RateLimit-Policy, legacy X-RateLimit-Limit, " +
+		{Name: "limit_headers", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 1, Usage: "off | draft | legacy", Default: "off", check: oneOf("off", "draft", "legacy"),
+			Doc: "Which header lines tell a client about its limit: draft sends RateLimit and RateLimit-Policy, legacy X-RateLimit-Limit, " +
 				"-Remaining and -Reset. Retry-After comes with every refusal that has a time, whatever this says."},
 	}
 }

@@ -2,10 +2,13 @@ package conf
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/limitgate/limitgate/internal/gatewaytest"
 )
 
 func TestReferenceIsFresh(t *testing.T) {
@@ -53,5 +56,27 @@ func TestTable(t *testing.T) {
 func TestContextString(t *testing.T) {
 	if got, want := (Main | IfLocation | GeoBody).String(), "main, if in location, geo"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestBeyond asks the real nginx for each directive of the table whether it knows the name.
+func TestBeyond(t *testing.T) {
+	binary := gatewaytest.Nginx(t).Path
+	// Directives that came to nginx after the version that Debian has.
+	later := map[string]bool{"http2": true}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "nginx.conf")
+	for _, s := range Table() {
+		if s.Status == Missing || later[s.Name] {
+			continue
+		}
+		text := s.Name + " a b c d e f g h i;\n" // nginx stops at the first fault
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		unknown := strings.HasPrefix(ask(t, binary, dir, path, text), "unknown directive")
+		if unknown != s.Beyond {
+			t.Errorf("%s: Beyond = %v, but nginx does not know it = %v", s.Name, s.Beyond, unknown)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func (p *parser) directive(t token) *Directive {
 	for i := range p.words {
 		p.words[i].Pos.EndLine, p.words[i].Pos.Order = t.line, t.pos.Order
 	}
-	d := &Directive{Name: p.words[0].Text, Pos: p.words[0].Pos, Block: t.kind == tokenOpen}
+	d := &Directive{Name: p.words[0].Text, Pos: p.words[0].Pos, End: t.pos, Block: t.kind == tokenOpen}
 	if len(p.words) > 1 {
 		d.Args = append(d.Args, p.words[1:]...)
 	}

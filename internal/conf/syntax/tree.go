@@ -13,6 +13,7 @@ type Directive struct {
 	Pos  Pos
 	Args []Word
 
+	End   Pos          // the ";" or "{" that ended it
 	Block bool         // it ended with "{", not ";"
 	Body  []*Directive // what stands between "{" and "}"
 	Close Pos          // the "}"

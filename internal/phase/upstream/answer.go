@@ -36,7 +36,12 @@ func (x *exchange) answer() phase.Next {
 	if x.resp.Status == 101 {
 		return x.tunnel()
 	}
-	if r.SendHead() != nil || !x.relay() {
+	err := r.SendHead()
+	if err == request.ErrRefused {
+		x.leave()
+		return phase.Fail
+	}
+	if err != nil || !x.relay() {
 		return x.broken()
 	}
 	x.endAttempt()
@@ -53,7 +58,7 @@ func (x *exchange) translate() {
 	out.Status, out.Length = resp.Status, resp.ContentLength
 	text := resp.StatusText(b)
 	out.Reason = text[min(4, len(text)):]
-	out.ContentType, out.Location = nil, nil
+	out.ContentType, out.Location, out.Proxied = nil, nil, true
 	r.Upstream = r.Upstream[:0]
 	for i := range resp.Lines {
 		l := &resp.Lines[i]
