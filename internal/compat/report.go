@@ -103,12 +103,12 @@ func compile(cfg *conf.Config, errs *conf.Errors) {
 // zones gives every zone the least memory. It implements phase.Zones.
 type zones map[string]limitgate.Zone
 
-// Zone returns the zone of a name.
-func (z zones) Zone(name, _ string, _ int) (limitgate.Zone, error) {
-	if z[name] == nil {
-		z[name] = memzone.New(memzone.Config{Bytes: 32 << 10})
+// Zone returns the zone of a name, whatever its size.
+func (z zones) Zone(s phase.ZoneSpec) (limitgate.Zone, error) {
+	if z[s.Name] == nil {
+		z[s.Name] = memzone.New(memzone.Config{Bytes: 32 << 10})
 	}
-	return z[name], nil
+	return z[s.Name], nil
 }
 
 // noFiles opens nothing. It implements phase.Files.
