@@ -15,7 +15,7 @@ const maxConn = 65535
 
 // directive edits one directive, if nginx would not take it as it is.
 func (e *exporter) directive(d *syntax.Directive) {
-	if beyond(d.Name) {
+	if e.beyond[d.Name] {
 		e.remove(d)
 		e.change(d, "%s is left out: nginx does not have it", d.Name)
 		return
@@ -57,16 +57,6 @@ func (e *exporter) row(d *syntax.Directive) {
 		e.rewrite(d, args)
 		e.change(d, "%s", strings.Join(notes, ", "))
 	}
-}
-
-// beyond reports whether only limitgate has a directive.
-func beyond(name string) bool {
-	for _, s := range conf.Table() {
-		if s.Name == name {
-			return s.Beyond
-		}
-	}
-	return false
 }
 
 func texts(words []syntax.Word) []string {

@@ -59,10 +59,15 @@ type exporter struct {
 	changes []placed
 	maps    map[string][]*syntax.Directive // the rows of each map block, by its variable
 	gone    map[string]bool                // zones that nginx can't have
+	beyond  map[string]bool                // directives that only limitgate has
 }
 
 func newExporter(tree *syntax.Tree) *exporter {
-	e := &exporter{files: map[string][]byte{}, edits: map[string]map[int]edit{}, maps: map[string][]*syntax.Directive{}, gone: map[string]bool{}}
+	e := &exporter{files: map[string][]byte{}, edits: map[string]map[int]edit{}, maps: map[string][]*syntax.Directive{}, gone: map[string]bool{},
+		beyond: map[string]bool{}}
+	for _, s := range conf.Table() {
+		e.beyond[s.Name] = s.Beyond
+	}
 	for _, f := range tree.Files {
 		e.files[f.Name] = f.Bytes
 	}
