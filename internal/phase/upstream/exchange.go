@@ -23,6 +23,7 @@ type exchange struct {
 	first    limitgate.Time // when the first attempt began
 	near     local          // end of its connections
 	headOnly bool           // the request is a HEAD: its answer has no body
+	charset  []byte         // that the answer wants (X-Accel-Charset)
 
 	place place
 	uri   []byte // in out
@@ -101,7 +102,7 @@ func (x *exchange) release() {
 	if cap(x.out) > 2*bodyBuffer {
 		x.out = nil
 	}
-	x.h, x.r, x.place, x.near, x.uri, x.in = nil, nil, place{}, local{}, nil, nil
+	x.h, x.r, x.place, x.near, x.uri, x.in, x.charset = nil, nil, place{}, local{}, nil, nil, nil
 	x.set.exchanges.Put(x)
 }
 
