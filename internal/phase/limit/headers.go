@@ -72,7 +72,7 @@ type rest struct {
 // restOf reads what a limit said. charged is false where another limit refused: then this one was not charged either.
 func (p *policy) restOf(leg *limitgate.Leg, charged bool) rest {
 	d, cost := &leg.Decision, int64(max(leg.Cost, 1))
-	left := rest{remaining: d.Remaining, retry: d.RetryAfter}
+	left := rest{remaining: d.Remaining, retry: d.RetryAfter()}
 	charged = charged && d.Admitted()
 	if d.Admitted() && !charged {
 		left.remaining += cost
@@ -178,7 +178,7 @@ func (l *legs) binding() int {
 	best := 0
 	for i := range l.list {
 		a, b := &l.list[i].Decision, &l.list[best].Decision
-		if a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.RetryAfter > b.RetryAfter {
+		if a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.RetryAfter() > b.RetryAfter() {
 			best = i
 		}
 	}

@@ -86,20 +86,20 @@ func (h *handler) decide(r *request.Request, limits []limit) (time.Duration, pha
 	switch {
 	case v.Outcome == limitgate.Rejected:
 		return 0, h.refuse(r, l.terms[v.Leg].of, &v)
-	case v.Delay < time.Millisecond:
+	case v.Delay() < time.Millisecond:
 		return 0, phase.Continue
 	}
 	logRequest(r, g.delay, "delaying request", g.dryMark(), v.Excess, ", by zone ", l.terms[v.Leg].of.zone)
 	if g.dryRun {
 		return 0, phase.Continue
 	}
-	return v.Delay, phase.Continue
+	return v.Delay(), phase.Continue
 }
 
 // refuse logs that limit m refused a request and, unless it is a rehearsal, makes that the answer.
 func (h *handler) refuse(r *request.Request, m *limit, v *limitgate.Verdict) phase.Next {
 	g := m.group
-	if v.NoRoom {
+	if v.NoRoom() {
 		r.Logf(errorlog.Crit, `could not allocate node in %s zone "%s"`, g.kind, m.zone)
 	} else {
 		logRequest(r, g.level, "limiting requests", g.dryMark(), v.Excess, " by zone ", m.zone)
@@ -107,8 +107,8 @@ func (h *handler) refuse(r *request.Request, m *limit, v *limitgate.Verdict) pha
 	if g.dryRun {
 		return phase.Continue
 	}
-	if v.RetryAfter > 0 {
-		after := seconds(v.RetryAfter)
+	if v.RetryAfter() > 0 {
+		after := seconds(v.RetryAfter())
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 		if r.Report != nil {
 			r.Report.RetryAfter = after
@@ -145,7 +145,7 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		r.ConnStatus = request.LimitPassed
 		return phase.Continue
 	}
-	if v.NoRoom {
+	if v.NoRoom() {
 		r.Logf(errorlog.Crit, `could not allocate node in limit_conn zone "%s"`, m.zone)
 	} else {
 		m.logConnection(r)

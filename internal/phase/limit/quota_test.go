@@ -88,7 +88,7 @@ func TestKindsDecideTogether(t *testing.T) {
 		{0, "/?a=x&c=x&t=x", "fails 501 REJECTED count:PASSED token:PASSED, Retry-After: 1"}, // and not charged:
 		{time.Second, "/?a=x&c=x&t=x", "goes on PASSED count:PASSED token:PASSED"},
 		{time.Second, "/?a=x&c=x&t=x", "fails 502 PASSED count:REJECTED token:PASSED, Retry-After: 59"}, // of R it could have waited
-		{time.Second, "/?a=x&c=y&t=x", "goes on after 100ms DELAYED count:PASSED token:PASSED"},          // R was not charged
+		{time.Second, "/?a=x&c=y&t=x", "goes on after 100ms DELAYED count:PASSED token:PASSED"},         // R was not charged
 		{time.Second, "/?t=x", "goes on token:PASSED"},
 		{time.Second, "/?t=x", "goes on token:PASSED"},
 		{time.Second, "/?c=x&t=x", "fails 502 count:REJECTED token:REJECTED, Retry-After: 59"},
