@@ -52,6 +52,9 @@ func nexts() proxied {
 		{"max_fails=0", "proxy_next_upstream_tries 2;", "drop drop1"},
 		{"max_fails=0", "proxy_next_upstream_timeout 200ms;", "hang1 drop1 drop2"},
 		{"max_fails=0", "proxy_next_upstream_timeout 10s;", "drop1 drop2"},
+		{"weight=5 max_fails=3", "", "ok ok drop1 ok ok drop2 ok ok ok drop1 ok ok drop1 ok ok drop1 ok drop2 ok ok ok"},
+		{"weight=7 max_fails=2; server RAW2 weight=3 max_fails=4; server RAW1 weight=2", "", "ok drop1 ok drop2 ok ok drop1 drop1 ok ok ok drop2 ok ok drop2 ok ok ok drop1 ok ok ok ok"},
+		{"max_fails=2 fail_timeout=1s", "", "drop1 drop1 drop1 drop1 ok 2200ms ok ok ok ok drop1 drop1 drop1 ok ok"},
 	} {
 		groups += fmt.Sprintf("upstream u%d { server RAW1 %s; server RAW2; }\n", i, c.servers)
 		if c.servers == "backup" {
@@ -59,6 +62,10 @@ func nexts() proxied {
 		}
 		locations += fmt.Sprintf("location /%d/ { %s proxy_pass http://u%d; }\n", i, c.directives, i)
 		for path := range strings.FieldsSeq(c.paths) {
+			if strings.HasSuffix(path, "ms") {
+				p.raw = append(p.raw, path)
+				continue
+			}
 			target := fmt.Sprintf("/%d/%s", i, path)
 			if name, post := strings.CutPrefix(path, "+"); post {
 				target = fmt.Sprintf("/%d/%s", i, name)
