@@ -27,6 +27,7 @@ func Groups() []Group {
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
 		{"Proxying", "", proxySpecs()},
+		{"Buffers", "", bufferSpecs()},
 		{"Variables", "", variableSpecs()},
 		{"Logs", "", logSpecs()},
 		{"Accepted without effect", "Read and checked, so that a configuration written for nginx loads. They tune how nginx does its work and cannot " +
