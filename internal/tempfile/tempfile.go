@@ -20,14 +20,15 @@ import (
 type Folder struct {
 	path   string
 	levels []int // the lengths of the names of folders between path and a file
+	place  string
 	count  *atomic.Uint32
 }
 
 // digits is how long the name of a file is.
 const digits = 10
 
-// Path is the folder's own path.
-func (f *Folder) Path() string { return f.path }
+// Place is where the configuration names the folder first; "" for a default.
+func (f *Folder) Place() string { return f.place }
 
 // Create makes a file that can be read and written, as the folder's user alone (ngx_create_temp_file). Unless it is to be kept
 // the file has no name any more, and takes no space once it is closed.
@@ -109,20 +110,31 @@ func (e *Error) Unwrap() error { return e.Err }
 // Set is the folders of one configuration. The zero value is not ready; see NewSet.
 type Set struct {
 	count   *atomic.Uint32
+	shared  *Folder
 	folders []*Folder
 }
 
-// NewSet returns an empty set. count numbers the files of all configurations of a process.
-func NewSet(count *atomic.Uint32) *Set { return &Set{count: count} }
+// NewSet returns an empty set. count numbers the files of all configurations of a process. shared is a folder that is there
+// and that stands for all that the configuration does not name; "" where those belong to a prefix.
+func NewSet(count *atomic.Uint32, shared string) *Set {
+	s := &Set{count: count}
+	if shared != "" {
+		s.shared = &Folder{path: shared, count: count}
+	}
+	return s
+}
 
-// Add returns the folder of a path. It reports false where the path is in the set with other levels.
-func (s *Set) Add(path string, levels []int) (*Folder, bool) {
+// Shared returns the folder for what the configuration does not name, nil where that belongs to the prefix.
+func (s *Set) Shared() *Folder { return s.shared }
+
+// Add returns the folder of a path that is named at a place. It reports false where the path is in the set with other levels.
+func (s *Set) Add(path string, levels []int, place string) (*Folder, bool) {
 	for _, f := range s.folders {
 		if f.path == path {
 			return f, slices.Equal(f.levels, levels)
 		}
 	}
-	f := &Folder{path: path, levels: levels, count: s.count}
+	f := &Folder{path: path, levels: levels, place: place, count: s.count}
 	s.folders = append(s.folders, f)
 	return f, true
 }

@@ -31,8 +31,8 @@ func TestNames(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "temp")
-	s := NewSet(new(atomic.Uint32))
-	f, _ := s.Add(dir, []int{1, 2})
+	s := NewSet(new(atomic.Uint32), "")
+	f, _ := s.Add(dir, []int{1, 2}, "")
 	if _, err := f.Create(false); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), `mkdir() "`+dir+`/`) {
 		t.Errorf("without the folder: got %v, want that mkdir() failed", err)
 	}
@@ -69,7 +69,7 @@ func TestNameThatIsTaken(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "0000000001"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, _ := NewSet(new(atomic.Uint32)).Add(dir, nil)
+	f, _ := NewSet(new(atomic.Uint32), "").Add(dir, nil, "")
 	file, err := f.Create(false)
 	if err != nil {
 		t.Fatal(err)
@@ -81,12 +81,12 @@ func TestNameThatIsTaken(t *testing.T) {
 }
 
 func TestSet(t *testing.T) {
-	s := NewSet(new(atomic.Uint32))
-	a, _ := s.Add("/a", []int{1, 2})
-	if again, same := s.Add("/a", []int{1, 2}); again != a || !same {
+	s := NewSet(new(atomic.Uint32), "")
+	a, _ := s.Add("/a", []int{1, 2}, "")
+	if again, same := s.Add("/a", []int{1, 2}, ""); again != a || !same {
 		t.Errorf("the same folder: got %p %v, want %p true", again, same, a)
 	}
-	if _, same := s.Add("/a", nil); same {
+	if _, same := s.Add("/a", nil, ""); same {
 		t.Error("other levels: got true, want false")
 	}
 }
@@ -96,8 +96,8 @@ func TestFoldersAreTheUsers(t *testing.T) {
 		t.Skip("SKIPPED: only root gives folders away")
 	}
 	dir := filepath.Join(t.TempDir(), "temp")
-	s := NewSet(new(atomic.Uint32))
-	s.Add(dir, nil)
+	s := NewSet(new(atomic.Uint32), "")
+	s.Add(dir, nil, "")
 	for range 2 { // again when it is there
 		if err := s.Make(65534); err != nil {
 			t.Fatal(err)

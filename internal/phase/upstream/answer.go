@@ -186,14 +186,15 @@ func (x *exchange) broken() phase.Next {
 // part ends a whole answer: the connection is kept where both sides want that.
 func (x *exchange) part() {
 	x.pump.finish()
-	if x.more && !x.pump.whole {
+	partly := (x.more || x.stored) && !x.pump.whole
+	if partly && x.more {
 		// The peer answered before it had the body; the client may still be sending it.
 		x.r.Response.Close, x.r.Response.Linger = true, true
 	}
 	x.unwait()
 	k := x.choice.g.idle
 	x.giveBack(false)
-	if k == nil || !x.resp.KeepAlive || x.start != x.end || x.more && !x.pump.whole || x.gone.Load() {
+	if k == nil || !x.resp.KeepAlive || x.start != x.end || partly || x.gone.Load() {
 		x.drop()
 		return
 	}

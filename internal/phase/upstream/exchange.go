@@ -24,8 +24,9 @@ type exchange struct {
 	place place
 	uri   []byte // in out
 	out   []byte // the request's head, and what of its body is sent with it
-	body  []byte // what of the body came with the head, or all of it
-	more  bool   // there is more of the body than that: it is pumped
+	more  bool   // the client is still sending the body: it is pumped
+
+	stored bool // the body was read, and is too large to go out with the head: it is pumped, too
 
 	choice  choice
 	peer    *peer // taken from choice and not given back
@@ -68,7 +69,7 @@ func (x *exchange) interrupted() bool { return x.gone.Load() || x.pump.broken.Lo
 
 func (x *exchange) begin(h *Handler, r *request.Request) {
 	x.h, x.r = h, r
-	x.out, x.body, x.more = x.out[:0], x.body[:0], false
+	x.out, x.more, x.stored = x.out[:0], false, false
 	x.peer, x.c, x.kept, x.fresh, x.sent, x.waiting = nil, nil, false, false, false, false
 	x.start, x.end = 0, 0
 	x.gone.Store(false)
@@ -89,9 +90,6 @@ func (x *exchange) release() {
 	if x.long != nil {
 		x.set.bodies.Put(x.long)
 		x.long = nil
-	}
-	if cap(x.body) > bodyBuffer {
-		x.body = nil // a body that was collected
 	}
 	if cap(x.out) > 2*bodyBuffer {
 		x.out = nil
@@ -199,7 +197,7 @@ const careful = 20 * time.Millisecond
 func (x *exchange) connect() *fault {
 	if k := x.choice.g.idle; k != nil && !x.fresh {
 		for c := k.take(x.peer); c != nil; c = k.take(x.peer) {
-			if (time.Duration(x.begun-c.since) > careful || !x.repeatable() || x.more) && c.dead() {
+			if (time.Duration(x.begun-c.since) > careful || !x.repeatable() || x.more || x.stored) && c.dead() {
 				c.close()
 				continue
 			}
@@ -240,7 +238,7 @@ func (x *exchange) send() error {
 	x.start, x.end = 0, 0
 	x.sent = true
 	a := x.attempt()
-	if x.more {
+	if x.more || x.stored {
 		n, err := x.c.write(&x.wait, x.out, x.h.sendTimeout)
 		if a.Sent += int64(n); err != nil {
 			return &writeError{err}
@@ -272,11 +270,11 @@ func (x *exchange) build() {
 	case x.more && r.BodyLength < 0:
 		x.out = append(x.out, " HTTP/1.1\r\n"...)
 		f.chunked = true
-	case r.BodyLength < 0:
-		f.length = int64(len(x.body))
+	case x.more:
+		f.length = r.BodyLength
 	default:
-		if _, declared := r.Get(header.ContentLength); declared || r.BodyLength > 0 {
-			f.length = r.BodyLength
+		if _, declared := r.Get(header.ContentLength); declared || r.BodyLength != 0 {
+			f.length = r.Body.Length
 		}
 	}
 	if !f.chunked {
@@ -285,13 +283,12 @@ func (x *exchange) build() {
 	}
 	x.out = x.h.head.append(x.out, r, f)
 	x.uri = x.out[from:uri]
-	if len(x.body) == 0 {
-		return
-	}
-	if f.chunked {
-		x.out = h1.AppendChunk(x.out, x.body)
-	} else {
-		x.out = append(x.out, x.body...)
+	switch body := r.Body.Bytes; {
+	case len(body) == 0 || x.stored:
+	case f.chunked:
+		x.out = h1.AppendChunk(x.out, body)
+	default:
+		x.out = append(x.out, body...)
 	}
 }
 
