@@ -27,13 +27,9 @@ func (t *Trial) Resume() (held bool) { return t.run(int(phase.Limit)) }
 func (t *Trial) run(at int) (held bool) {
 	j := &t.journey
 	for at < atEnd {
-		switch j.walk(at, int(phase.Content)) {
+		switch next := j.walk(at, int(phase.Content)); next {
 		case phase.Hold:
 			return true
-		case phase.Redirect:
-			at = j.redirected()
-		case phase.Fail:
-			at = j.fail()
 		case phase.Continue:
 			j.r.Response.Status = 200
 			if j.r.ErrStatus != 0 {
@@ -41,7 +37,7 @@ func (t *Trial) run(at int) (held bool) {
 			}
 			at = atEnd
 		default:
-			at = atEnd
+			at = j.turn(next)
 		}
 	}
 	return false
