@@ -17,6 +17,7 @@ type Body struct {
 	Begun  bool     // something was read, or is to be
 	Whole  bool     // it was read to its end
 
+	there  bool // the request has a body, if an empty one
 	remove bool // the file has a name, and loses it with the request
 }
 
@@ -46,12 +47,13 @@ func (r *Request) KeepBody() error {
 	only := s.BodyFile != BodyFileIfLarge
 	if r.BodyLength == 0 {
 		b.Whole = true
-		if _, declared := r.Get(header.ContentLength); !only || !declared {
-			return nil
+		if _, b.there = r.Get(header.ContentLength); only && b.there {
+			return b.open(r)
 		}
-		return b.open(r)
+		return nil
 	}
-	limit := s.BodyBuffer
+	b.there = true
+	limit, ahead := s.BodyBuffer, r.readAhead()
 	for {
 		p, err := r.Stream.ReadBody()
 		if errors.Is(err, io.EOF) {
@@ -60,7 +62,7 @@ func (r *Request) KeepBody() error {
 		if err != nil {
 			return err
 		}
-		if b.Length == 0 && r.BodyLength-int64(len(p)) < limit+limit>>2 && r.BodyLength > 0 {
+		if b.Length == 0 && r.BodyLength > 0 && r.BodyLength-min(int64(len(p)), ahead) < limit+limit>>2 {
 			limit = r.BodyLength + 1 // what is missing is little enough for a buffer of its size
 		}
 		b.Length += int64(len(p))
@@ -73,10 +75,23 @@ func (r *Request) KeepBody() error {
 		}
 	}
 	b.Whole = true
-	if b.File == nil && !only || len(b.Bytes) == 0 {
-		return nil
+	switch {
+	case b.Length == 0 && only:
+		return b.open(r)
+	case len(b.Bytes) > 0 && (only || b.File != nil):
+		return b.spill(r, nil, 0)
 	}
-	return b.spill(r, nil, 0)
+	return nil
+}
+
+// readAhead is how much of a body nginx has room for behind the head: that needs no buffer of its own, and so no file.
+func (r *Request) readAhead() int64 {
+	const large = 8 << 10 // large_client_header_buffers, if nobody changed them
+	head, room := r.Stream.RequestLength(), r.Settings.HeaderBuffer
+	if head > room {
+		room = large
+	}
+	return max(0, room-head)
 }
 
 // spill adds a piece to a body that goes to a file. Less than a buffer waits for more.
@@ -114,8 +129,28 @@ func (b *Body) open(r *Request) error {
 	return nil
 }
 
-// InMemory reports whether the whole body is in Bytes, and is not empty.
-func (b *Body) InMemory() bool { return b.Whole && b.File == nil && len(b.Bytes) > 0 }
+// InMemory reports whether there is a body, and all of it in Bytes.
+func (b *Body) InMemory() bool { return b.there && b.Whole && b.File == nil }
+
+// TakeBody reads what of the body came with the head, for those who send the rest on as it comes. It reports whether that was
+// all.
+func (r *Request) TakeBody() (whole bool, err error) {
+	s, b := r.Stream, &r.Body
+	b.Begun, b.there = true, true
+	for !s.BodyDone() && s.BodyHere() {
+		p, err := s.ReadBody()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		b.Bytes = append(b.Bytes, p...)
+		b.Length += int64(len(p))
+	}
+	b.Whole = s.BodyDone()
+	return b.Whole, nil
+}
 
 // CloseBody lets go of the file of the body, when nobody asks for it any more.
 func (r *Request) CloseBody() {

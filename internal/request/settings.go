@@ -27,6 +27,7 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
+	HeaderBuffer      int64 // client_header_buffer_size
 	BodyBuffer        int64 // client_body_buffer_size
 	BodyFile          BodyFile
 	BodyFolder        *tempfile.Folder // client_body_temp_path

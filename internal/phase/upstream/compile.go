@@ -55,7 +55,7 @@ func (s *Set) Compile(env *phase.Env, scope *conf.Scope) phase.Handler {
 	if v, ok := scope.Get("proxy_http_version"); ok {
 		h.http11 = v.Arg(0) == "1.1"
 	}
-	h.compileBuffers(scope)
+	h.compileBuffers(env, scope)
 	h.connectTimeout = duration(env, scope, "proxy_connect_timeout", time.Minute)
 	h.sendTimeout = duration(env, scope, "proxy_send_timeout", time.Minute)
 	h.readTimeout = duration(env, scope, "proxy_read_timeout", time.Minute)

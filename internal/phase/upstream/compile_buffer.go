@@ -2,19 +2,24 @@ package upstream
 
 import (
 	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/phase"
 )
 
 // compileBuffers reads what is said about buffers and pace.
-func (h *Handler) compileBuffers(scope *conf.Scope) {
+func (h *Handler) compileBuffers(env *phase.Env, scope *conf.Scope) {
 	b := conf.ReadProxyBuffers(scope)
 	if h.headRoom = int(b.Head); h.headRoom == 0 {
 		h.headRoom = 1 // nginx gives such a header no room either
 	}
-	h.streaming = flagOff(scope, "proxy_request_buffering")
+	h.streaming = !flag(env, scope, "proxy_request_buffering", true)
 }
 
-// flagOff reports whether a flag is off; what is neither is a fault that the table has found.
-func flagOff(scope *conf.Scope, name string) bool {
-	d, found := scope.Get(name)
-	return found && (d.Arg(0) == "off" || d.Arg(0) == "OFF")
+// flag reads a flag of a scope.
+func flag(env *phase.Env, scope *conf.Scope, name string, without bool) bool {
+	if d, ok := scope.Get(name); ok {
+		if on, ok := d.Flag(env.Errors); ok {
+			return on
+		}
+	}
+	return without
 }

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"errors"
-	"io"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
@@ -15,9 +14,11 @@ func (x *exchange) gather() (phase.Next, bool) {
 	r := x.r
 	b := &r.Body
 	if x.h.streams(r) && !b.Begun {
-		if err := x.takeHere(); err != nil {
+		whole, err := r.TakeBody()
+		if err != nil {
 			return x.bodyFault(err), false
 		}
+		x.more = !whole
 	} else if err := r.KeepBody(); err != nil {
 		return x.bodyFault(err), false
 	}
@@ -28,26 +29,6 @@ func (x *exchange) gather() (phase.Next, bool) {
 // streams reports whether the body goes on as it comes.
 func (h *Handler) streams(r *request.Request) bool {
 	return h.streaming && r.BodyLength != 0 && (r.BodyLength > 0 || h.http11)
-}
-
-// takeHere takes what of the body came with the head.
-func (x *exchange) takeHere() error {
-	s, b := x.r.Stream, &x.r.Body
-	b.Begun = true
-	for !s.BodyDone() && s.BodyHere() {
-		p, err := s.ReadBody()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		b.Bytes = append(b.Bytes, p...)
-		b.Length += int64(len(p))
-	}
-	b.Whole = s.BodyDone()
-	x.more = !b.Whole
-	return nil
 }
 
 // bodyFault answers a request whose body broke.
