@@ -88,7 +88,8 @@ func bodySides(backend string) []side {
 		},
 		{
 			name: "the body goes on to where the request is sent inside",
-			http: bodyLog + `server { listen 127.0.0.1:@8080@; 
+			http: `log_format b '$request_uri $status [$request_body]'; access_log logs/access.log b; client_body_temp_path client_body_temp;
+				server { listen 127.0.0.1:@8080@; 
 				location / { error_page 502 = /second; proxy_pass http://127.0.0.1:1; }
 				location /second { ` + pass + `}
 				location /text { error_page 502 = /body; proxy_pass http://127.0.0.1:1; }

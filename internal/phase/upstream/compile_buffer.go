@@ -13,13 +13,3 @@ func (h *Handler) compileBuffers(env *phase.Env, scope *conf.Scope) {
 	}
 	h.streaming = !flag(env, scope, "proxy_request_buffering", true)
 }
-
-// flag reads a flag of a scope.
-func flag(env *phase.Env, scope *conf.Scope, name string, without bool) bool {
-	if d, ok := scope.Get(name); ok {
-		if on, ok := d.Flag(env.Errors); ok {
-			return on
-		}
-	}
-	return without
-}

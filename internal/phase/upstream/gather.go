@@ -22,14 +22,20 @@ func (x *exchange) gather() (phase.Next, bool) {
 	} else if err := r.KeepBody(); err != nil {
 		return x.bodyFault(err), false
 	}
-	x.stored = b.File != nil || len(b.Bytes) > bodyBuffer
+	if x.h.body != nil {
+		x.body = x.h.body.Append(r, x.body[:0])
+	}
+	x.stored = !x.h.ownBody() && (b.File != nil || len(b.Bytes) > bodyBuffer)
 	return phase.Continue, true
 }
 
 // streams reports whether the body goes on as it comes.
 func (h *Handler) streams(r *request.Request) bool {
-	return h.streaming && r.BodyLength != 0 && (r.BodyLength > 0 || h.http11)
+	return h.streaming && !h.ownBody() && r.BodyLength != 0 && (r.BodyLength > 0 || h.http11)
 }
+
+// ownBody reports whether the upstream gets another body than the client's. That one is read all the same.
+func (h *Handler) ownBody() bool { return h.body != nil || h.dropBody }
 
 // bodyFault answers a request whose body broke.
 func (x *exchange) bodyFault(err error) phase.Next {
