@@ -23,7 +23,7 @@ func Groups() []Group {
 		{"Servers and locations", "", serverSpecs()},
 		{"Requests and connections", "", requestSpecs()},
 		{"Answers", "", answerSpecs()},
-		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", limitSpecs()},
+		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", append(limitSpecs(), quotaSpecs()...)},
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
 		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},

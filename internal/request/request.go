@@ -61,8 +61,14 @@ type Request struct {
 
 	ReqStatus  LimitStatus // $limit_req_status
 	ConnStatus LimitStatus // $limit_conn_status
-	Pace       Pace        // the shaper's
-	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
+
+	CountStatus LimitStatus // $limit_count_status
+	TokenStatus LimitStatus // $limit_token_status
+	CountLeft   int64       // $limit_count_remaining, where there is a CountStatus
+	TokenLeft   int64       // $limit_token_remaining, where there is a TokenStatus
+
+	Pace      Pace        // the shaper's
+	LimitRate RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
 
 	// Report is filled by the limit phase where somebody wants to know more than the answer; nil in served requests.
 	Report *Report

@@ -242,7 +242,7 @@ func TestTunnel(t *testing.T) {
 	if !strings.Contains(client.Head(), "Upgrade: echo\n") || !r.Response.Close {
 		t.Errorf("head: got %q", client.Head())
 	}
-	if a := r.Attempts[0]; a.Status != 101 || a.Length != 13 {
+	if a := r.Attempts[0]; a.Status != 101 || a.Length != 0 || a.Received != 85 {
 		t.Errorf("attempt: %+v", a)
 	}
 	if !errors.Is(client.TunnelErr, errLeft) {
