@@ -27,6 +27,7 @@ func Groups() []Group {
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
 		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},
+		{"Buffers", "", bufferSpecs()},
 		{"Upstreams", "", upstreamSpecs()},
 		{"Variables", "", variableSpecs()},
 		{"Logs", "", logSpecs()},

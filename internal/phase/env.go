@@ -6,6 +6,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/tempfile"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -26,6 +27,8 @@ type Env struct {
 	// Prefix is the folder that relative names of files belong to (-p), with or without a slash at its end; empty: the
 	// current one.
 	Prefix string
+	// Temp takes the folders for temporary files that the configuration names; whoever runs the program makes them.
+	Temp *tempfile.Set
 	// Version is ours, for the pages that name it; "" names none.
 	Version string
 	// Log is where compiling and the running program report what belongs to no request.

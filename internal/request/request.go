@@ -30,6 +30,7 @@ type Request struct {
 
 	// BodyLength is the declared length of the body: 0 none, -1 chunked.
 	BodyLength int64
+	Body       Body // what was read of it
 
 	// Fault is set by an edge that could not read a whole, valid head: the status to answer with and what to log. The
 	// program then answers and logs, and runs no phase.
@@ -152,12 +153,15 @@ func (r *Request) Reset() {
 	conn, stream := r.Conn, r.Stream
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
 	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
-	filters := r.filters
+	filters, body := r.filters, r.Body.Bytes
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
 	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
+	if cap(body) <= mostKept {
+		r.Body.Bytes = body[:0]
+	}
 	r.Response.Length = -1
 }
 
