@@ -11,6 +11,7 @@ import (
 	"github.com/limitgate/limitgate/internal/errorlog/logconf"
 	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -39,18 +40,19 @@ type loaded struct {
 
 // shared is what all configurations of a process have in common.
 type shared struct {
-	options Options
-	build   builder
-	files   *logfile.Files
-	zones   *zones
-	facts   vars.Facts
-	numbers map[string]int // of sockets by name
-	edge    atomic.Pointer[engine]
-	boot    *Console
+	options  Options
+	build    builder
+	files    *logfile.Files
+	zones    *zones
+	sessions *tlsconf.Sessions
+	facts    vars.Facts
+	numbers  map[string]int // of sockets by name
+	edge     atomic.Pointer[engine]
+	boot     *Console
 }
 
 func newShared(o Options, build builder) *shared {
-	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: newZones(limitgate.Now), numbers: map[string]int{}}
+	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: newZones(limitgate.Now), sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}}
 	s.facts.Now = limitgate.Now
 	s.facts.Connections = s.connections
 	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
@@ -85,7 +87,7 @@ func (s *shared) load() *loaded {
 	l.log = logconf.Compile(l.config.Main, l.files, l.errs, fallback)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Now: limitgate.Now, Log: l.log,
-		Version: s.options.Version, Prefix: s.options.absolute(),
+		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)

@@ -21,7 +21,7 @@ const (
 // far) or + (later, which means nothing here), separated by colons, commas, semicolons or blanks. Words that OpenSSL does
 // not know are passed over, as there. fault is OpenSSL's word where it would refuse the string.
 func ParseCiphers(text string) (list CipherList, fault string) {
-	p := cipherParser{all: ciphers()}
+	p := cipherParser{all: ciphers[:]}
 	p.state = make([]cipherState, len(p.all))
 	if rest, found := strings.CutPrefix(text, "DEFAULT"); found {
 		p.apply(0, p.choose("ALL"))

@@ -38,7 +38,6 @@ func failures() [][2]string {
 		{"no key exchanges supported by both client and server", "error:0A000065:SSL routines::no suitable key share"},
 		{"peer doesn't support any of the certificate's signature algorithms", "error:0A000076:SSL routines::no suitable signature algorithm"},
 		{"client requested unsupported application protocols", "error:0A0000EB:SSL routines::no application protocol"},
-		{"no certificates configured", "error:0A0000EA:SSL routines::callback failed"},
 		{"inappropriate protocol fallback", "error:0A000175:SSL routines::inappropriate fallback"},
 		{"error decoding message", "error:0A00009F:SSL routines::length mismatch"},
 	}

@@ -12,7 +12,7 @@ func CipherName(id uint16) string {
 	case tls.TLS_AES_128_GCM_SHA256, tls.TLS_AES_256_GCM_SHA384, tls.TLS_CHACHA20_POLY1305_SHA256:
 		return tls.CipherSuiteName(id)
 	}
-	for _, c := range ciphers() {
+	for _, c := range ciphers {
 		if c.id == id {
 			return c.name
 		}

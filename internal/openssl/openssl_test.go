@@ -42,7 +42,7 @@ func TestCiphersAgainstOpenSSL(t *testing.T) {
 		}
 		var want []string
 		for name := range strings.SplitSeq(strings.TrimSpace(string(out)), ":") {
-			for _, c := range ciphers() {
+			for _, c := range ciphers {
 				if c.name == name && c.id != 0 {
 					want = append(want, name)
 				}
@@ -77,7 +77,7 @@ func TestAbsentCiphers(t *testing.T) {
 
 // Each suite stands under the name that crypto/tls's own follows from.
 func TestSuiteNames(t *testing.T) {
-	for _, c := range ciphers() {
+	for _, c := range ciphers {
 		if c.id == 0 {
 			continue
 		}
