@@ -27,7 +27,8 @@ func Groups() []Group {
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
 		{"TLS", "TLS towards clients, on addresses that listen with ssl.", sslSpecs()},
-		{"Proxying", "", proxySpecs()},
+		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},
+		{"Upstreams", "", upstreamSpecs()},
 		{"Variables", "", variableSpecs()},
 		{"Logs", "", logSpecs()},
 		{"Accepted without effect", "Read and checked, so that a configuration written for nginx loads. They tune how nginx does its work and cannot " +

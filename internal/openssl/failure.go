@@ -33,6 +33,7 @@ func failures() [][2]string {
 		{"first record does not look like a TLS handshake", "error:0A00010B:SSL routines::wrong version number"},
 		{"unsupported SSLv2 handshake received", "error:0A000102:SSL routines::unsupported protocol"},
 		{"received record with version", "error:0A00010B:SSL routines::wrong version number"},
+		{"bad record MAC", "error:0A000119:SSL routines::decryption failed or bad record mac"},
 		{"oversized record received", "error:0A0000C6:SSL routines::packet length too long"},
 		{"no ECDHE curve supported by both client and server", "error:0A000065:SSL routines::no suitable key share"},
 		{"no key exchanges supported by both client and server", "error:0A000065:SSL routines::no suitable key share"},

@@ -46,12 +46,13 @@ type Request struct {
 	Location  int // index of the location, or of the server's own scope before one is matched
 	Settings  *Settings
 	Shaper    Shaper
-	Internal  bool     // inside an internal redirect
+	Internal  bool     // its path is not the client's: internal locations let it in
 	Rewritten bool     // URI is no longer what Target says: a redirect inside replaced it
 	Resolved  bool     // the realip phase found ClientAddr in what proxies said: it looks once a request
 	Pipelined bool     // it arrived together with the request before it ($pipe); set by the edge
 	Complete  bool     // the whole answer went out ($request_completion); set by the program
-	Redirects int      // internal redirects so far
+	Redirects int      // redirects inside so far
+	Detour    Detour   // where phase.Detour sends the request
 	Captures  [][]byte // of the last regular expression that matched: $0 first
 
 	// Slots hold the values of variables that a configuration defines (map, geo, set), by index; see package vars.
@@ -77,11 +78,19 @@ type Request struct {
 	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in request memory
 
 	Response Response
+	ZipIn    int64 // bytes that went into the compression of the body, and came out of it; ZipOut is 0 where there was none
+	ZipOut   int64
+
+	filters []Filter // that the body goes through
 
 	arena []byte
 	side  []byte // what Keep fills while the arena is lent out by Scratch
 	lent  bool
 }
+
+// Detour is another place inside the server that a request is sent to: a path that begins with a slash, with its arguments,
+// or "@" and the name of a location. Both live as long as the request.
+type Detour struct{ Path, Args []byte }
 
 // Header is one header field as it came.
 type Header struct {
@@ -127,7 +136,8 @@ type TLS struct {
 	By     any
 }
 
-// Attempt is one try at an upstream peer, for the $upstream_* variables.
+// Attempt is one try at an upstream peer, for the $upstream_* variables. One without an Addr is none: it stands between those
+// of one upstream and those of the next, which an internal redirect led to.
 type Attempt struct {
 	Addr     []byte // "127.0.0.1:8080" or "unix:/path", in configuration memory
 	URL      []byte // "http://127.0.0.1:8080/path" as the error log names it, in request memory; nil until it is needed
@@ -151,16 +161,19 @@ type RateSetting struct {
 func (r *Request) Reset() {
 	conn, stream := r.Conn, r.Stream
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
-	places, fields, arena, side := r.Places, r.Response.Headers, r.arena, r.side
+	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
+	filters := r.filters
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
+	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
 	r.Response.Length = -1
 }
 
-// Release gives back the places of limit_conn that the request holds, once.
+// Release gives back what the request holds, once: the filters of its body, and its places of limit_conn.
 func (r *Request) Release() error {
+	r.releaseFilters()
 	var err error
 	for i := range r.Places {
 		err = errors.Join(err, r.Places[i].Release(context.Background()))

@@ -16,6 +16,37 @@ type Response struct {
 	Linger      bool     // the client may still be sending: close the lingering way
 	Sent        bool     // the head is out; set by the edge
 	Silent      bool     // the connection is closed without an answer (status 444, 499)
+
+	// Modified is when what is sent changed last, in seconds since the epoch, where it is Dated: the edge writes it as
+	// Last-Modified. An upstream's own field stands among Headers.
+	Modified int64
+	Dated    bool
+	Proxied  bool   // an upstream's answer: the conditions of the request were for it to judge
+	Ranges   Ranges // which parts whoever answers can send, and asks for; left alone by a body that can only be whole
+	Parts    []Part // what to send of the body instead of all of it, in this order, where Ranges is AnyRanges
+	Tail     []byte // goes behind the last of Parts
+	Vary     bool   // the edge writes Vary: Accept-Encoding
+
+	Trailing bool     // Trailers may come behind the body: it is sent in chunks where the client knows them
+	Trailers []Header // by the time of Finish
+	Kept     bool     // the connection may carry another request; set by the edge with the head
+	Chunked  bool     // the body is sent in chunks; set by the edge with the head
+}
+
+// Ranges says which parts of a body whoever answers can send.
+type Ranges uint8
+
+// A handler that sends files sends Parts itself; of a body that is only passed on one part can be cut out.
+const (
+	NoRanges Ranges = iota
+	OneRange
+	AnyRanges
+)
+
+// Part is a part of a body: the bytes from From up to To, with Lead before them.
+type Part struct {
+	Lead     []byte
+	From, To int64
 }
 
 // AddHeader appends a field to the response. name and value must live as long as the request.
@@ -27,8 +58,9 @@ func (r *Request) AddHeader(name, value []byte) {
 // holds stays.
 func (r *Request) Fail(status int) {
 	r.Response.Status = status
-	r.Response.Reason, r.Response.ContentType, r.Response.Location, r.Response.Absolute = nil, nil, nil, false
-	r.Response.Length = -1
+	out := &r.Response
+	out.Reason, out.ContentType, out.Location, out.Absolute = nil, nil, nil, false
+	out.Length, out.Dated, out.Ranges, out.Parts, out.Proxied, out.Vary = -1, false, NoRanges, nil, false, false
 }
 
 // Leave makes the answer silence: the connection is closed and status is what the log shows (444, 499).
@@ -38,25 +70,29 @@ func (r *Request) Leave(status int) {
 }
 
 // SendHead lets the location have its last word on the head and sends it, with the status of the error where this is the
-// page of one. A Location that is only a path becomes a URL. No body follows a HEAD request, a 204 or a 304.
+// page of one. A Location that is only a path becomes a URL. No body follows a HEAD request, a 204 or a 304. It returns
+// ErrRefused where the answer became an error.
 func (r *Request) SendHead() error {
 	if r.ErrStatus != 0 {
 		r.Response.Status, r.Response.Reason = r.ErrStatus, nil
 	}
 	r.completeLocation()
 	if r.Shaper != nil {
-		r.Shaper.ShapeHead(r)
+		if err := r.Shaper.ShapeHead(r); err != nil {
+			r.releaseFilters()
+			return err
+		}
 	}
 	return r.Stream.SendHead(r)
 }
 
-// SendBody sends a piece of the body, held to the location's rate where there is one. The piece may be kept in a buffer
-// until Flush or the end of the request, but p itself is not kept.
+// SendBody sends a piece of the body, through the filters of the location and held to its rate where there are any. The
+// piece may be kept in a buffer until Flush or the end of the request, but p itself is not kept.
 func (r *Request) SendBody(p []byte) error {
-	if r.Shaper != nil {
-		return r.Shaper.SendBody(r, p)
+	if len(r.filters) > 0 {
+		return Sink{r, 0}.Write(p, More)
 	}
-	return r.Stream.SendBody(p)
+	return r.emit(p, More)
 }
 
 // Answer sends a whole response with a body that is already here, the body only where one may follow.

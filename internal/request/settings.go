@@ -27,6 +27,7 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
+	NoChunks          bool  // chunked_transfer_encoding off
 }
 
 // RootDir is the directory of root or alias in a scope.
@@ -73,11 +74,12 @@ const (
 	LingerAlways
 )
 
-// Shaper has a location's last word on a response: added headers and the pace of its bytes.
+// Shaper has a location's last word on a response: what filters make of it, and the pace of its bytes.
 type Shaper interface {
-	// ShapeHead changes r.Response before its head is sent.
-	ShapeHead(r *Request)
-	// SendBody passes p on to r.Stream, no faster than the location allows.
+	// ShapeHead changes r.Response before its head is sent, and puts the filters that its body needs on its way. It returns
+	// ErrRefused where it makes an error of the answer.
+	ShapeHead(r *Request) error
+	// SendBody passes p, which is behind all filters, on to r.Stream, no faster than the location allows.
 	SendBody(r *Request, p []byte) error
 }
 

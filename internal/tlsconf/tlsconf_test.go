@@ -259,6 +259,16 @@ func TestFaultsShowNoSecret(t *testing.T) {
 	}
 }
 
+// nginx takes a key of RSA for a certificate of ECDSA, and then no client gets through.
+func TestKeysOfAnotherKind(t *testing.T) {
+	s := newSite(t)
+	_, errs := s.compile("ssl_certificate rsa.crt; ssl_certificate_key ec.key;")
+	want := `SSL_CTX_use_PrivateKey("` + s.dir + `/ec.key") failed (SSL: error:05800074:x509 certificate routines::key values mismatch)`
+	if list := errs.List(); len(list) != 1 || list[0].Error() != want {
+		t.Errorf("got %v, want %s", list, want)
+	}
+}
+
 func TestNotices(t *testing.T) {
 	s := newSite(t)
 	_, errs := s.compile("ssl_certificate rsa.crt; ssl_certificate_key rsa.key; ssl_ciphers ECDHE+AESGCM:DHE-RSA-AES128-SHA:EDH; ssl_ecdh_curve X25519:X448;")

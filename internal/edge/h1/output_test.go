@@ -197,3 +197,51 @@ func TestBrokenOff(t *testing.T) {
 		}
 	})
 }
+
+// What the lines of a head and the end of a body depend on, besides the request.
+func TestFraming(t *testing.T) {
+	const tail = "; Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT; "
+	for _, c := range []struct {
+		name, line       string
+		length           int64
+		chunks, trailing bool
+		want             string
+	}{
+		{"length", "GET / HTTP/1.1", 2, true, false, "Content-Length: 2" + tail + "Connection: keep-alive; Vary: Accept-Encoding|ok"},
+		{"no length", "GET / HTTP/1.1", -1, true, false, "Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT; Transfer-Encoding: chunked; Connection: keep-alive; Vary: Accept-Encoding|2\r\nok\r\n0\r\n\r\n"},
+		{"no length, no chunks", "GET / HTTP/1.1", -1, false, false, "Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT; Connection: close; Vary: Accept-Encoding|ok"},
+		{"trailers", "GET / HTTP/1.1", 2, true, true, "Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT; Transfer-Encoding: chunked; Connection: keep-alive; Vary: Accept-Encoding|2\r\nok\r\n0\r\nx-t: v\r\n\r\n"},
+		{"trailers, no chunks", "GET / HTTP/1.1", 2, false, true, "Content-Length: 2" + tail + "Connection: keep-alive; Vary: Accept-Encoding|ok"},
+		{"trailers for 1.0", "GET / HTTP/1.0", 2, true, true, "Content-Length: 2" + tail + "Connection: close; Vary: Accept-Encoding|ok"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			kept := make(chan [2]bool, 1)
+			_, _, addr := open(t, nil, func(s *site) {
+				s.settings.NoChunks, s.settings.KeepaliveTimeout = !c.chunks, 50*time.Millisecond
+				s.serve = func(r *request.Request) {
+					out := &r.Response
+					out.Status, out.Length, out.Dated, out.Vary, out.Trailing = 200, c.length, true, true, c.trailing
+					_ = r.SendHead()
+					_ = r.SendBody([]byte("ok"))
+					if out.Trailing {
+						out.Trailers = append(out.Trailers, request.Header{Name: []byte("x-t"), Value: []byte("v")})
+					}
+					_ = r.Stream.Finish()
+					kept <- [2]bool{out.Kept, out.Chunked}
+				}
+			})
+			conn := dial(t, addr)
+			conn.send(c.line + "\r\nHost: h\r\n\r\n")
+			raw, _ := io.ReadAll(conn.r)
+			head, body, _ := strings.Cut(string(raw), "\r\n\r\n")
+			lines := strings.Split(head, "\r\n")
+			if got := strings.Join(lines[3:], "; ") + "|" + body; got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			want := [2]bool{strings.Contains(c.want, "keep-alive"), strings.Contains(c.want, "chunked")}
+			if got := <-kept; got != want {
+				t.Errorf("kept and chunked: got %v, want %v", got, want)
+			}
+		})
+	}
+}

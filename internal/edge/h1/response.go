@@ -92,6 +92,10 @@ func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.
 			out = h1.AppendInt(out, "Content-Length", resp.Length)
 		}
 	}
+	if s := resp.Status; resp.Dated && (s == 200 || s == 206 || s == 304) {
+		out = h1.AppendDate(append(out, "Last-Modified: "...), resp.Modified)
+		out = append(out, '\r', '\n')
+	}
 	if resp.Absolute {
 		out = h1.AppendHeader(out, "Location", resp.Location)
 	}
@@ -108,6 +112,9 @@ func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.
 		}
 	default:
 		out = append(out, "Connection: close\r\n"...)
+	}
+	if resp.Vary {
+		out = append(out, "Vary: Accept-Encoding\r\n"...)
 	}
 	if resp.Location != nil && !resp.Absolute {
 		out = h1.AppendHeader(out, "Location", resp.Location)
@@ -151,13 +158,14 @@ func (x *exchange) decide(r *request.Request, s *request.Settings) {
 		a.frame, a.keep = byClose, false
 	case !r.BodyAllowed():
 		a.frame = noBody
+	case (resp.Length < 0 || resp.Trailing) && r.Major == 1 && r.Minor >= 1 && !s.NoChunks:
+		a.frame, resp.Length = byChunks, -1
 	case resp.Length >= 0:
 		a.frame, a.left = byLength, resp.Length
-	case r.Major == 1 && r.Minor >= 1:
-		a.frame = byChunks
 	default:
 		a.frame, a.keep = byClose, false
 	}
+	resp.Kept, resp.Chunked = a.keep, a.frame == byChunks
 }
 
 // SendBody implements request.Stream.
@@ -225,7 +233,7 @@ func (x *exchange) Finish() error {
 	switch a.frame {
 	case byChunks:
 		if !x.mute.Load() && a.own != nil {
-			a.out = append(a.out, "0\r\n\r\n"...)
+			x.appendEnd()
 		}
 	case byLength:
 		a.keep = a.keep && a.left == 0
@@ -235,6 +243,17 @@ func (x *exchange) Finish() error {
 	}
 	a.done = true
 	return nil
+}
+
+// appendEnd writes the last chunk and the trailers behind it. With many of them the buffer grows once more than it has.
+func (x *exchange) appendEnd() {
+	a := &x.answer
+	a.out = h1.AppendLastChunk(a.out)
+	for i := range x.r.Response.Trailers {
+		f := &x.r.Response.Trailers[i]
+		a.out = h1.AppendHeader(a.out, f.Name, f.Value)
+	}
+	a.out = h1.AppendEnd(a.out)
 }
 
 // BytesSent implements request.Stream.

@@ -108,7 +108,7 @@ func (c *conn) logHandshake(err error) {
 		c.logAlone(errorlog.Info, "client timed out (110: Connection timed out)"+doing)
 	case errors.Is(err, io.EOF) && c.crypt == nil:
 		c.logAlone(errorlog.Info, "client closed connection"+doing)
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		c.logAlone(errorlog.Info, "peer closed connection in SSL handshake"+doing)
 	case reset(err):
 		c.logAlone(errorlog.Info, "peer closed connection in SSL handshake ("+errorlog.Errno(err)+")"+doing)

@@ -82,7 +82,8 @@ func (t text) serve(r *request.Request) phase.Next {
 		r.Leave(t.status)
 		return phase.Done
 	}
-	// The client is gone if this fails; the edge knows.
-	_ = r.Answer(t.status, r.Settings.TypeOf(r.URI), body)
-	return phase.Done
+	if r.Answer(t.status, r.Settings.TypeOf(r.URI), body) == request.ErrRefused {
+		return phase.Fail
+	}
+	return phase.Done // also where it failed: the client is gone then, and the edge knows
 }

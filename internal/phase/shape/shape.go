@@ -46,7 +46,7 @@ type amount struct {
 var ErrLeft = errors.New("client left")
 
 // ShapeHead adds the location's fields to the head.
-func (h *Handler) ShapeHead(r *request.Request) {
+func (h *Handler) ShapeHead(r *request.Request) error {
 	for i := range h.fields {
 		f := &h.fields[i]
 		if !f.always && !adds(r.Response.Status) {
@@ -63,6 +63,7 @@ func (h *Handler) ShapeHead(r *request.Request) {
 			r.AddHeader(f.name, v)
 		}
 	}
+	return nil
 }
 
 // adds reports whether fields without always are added to an answer with a status.

@@ -115,6 +115,9 @@ func (h *Handler) body(r *request.Request, f *os.File, part span) phase.Next {
 
 // sent ends an answer. One that could not be sent whole must not look whole.
 func sent(r *request.Request, err error) phase.Next {
+	if err == request.ErrRefused {
+		return phase.Fail
+	}
 	if err != nil {
 		r.Response.Silent, r.Response.Close = true, true
 	}

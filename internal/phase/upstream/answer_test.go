@@ -37,7 +37,7 @@ var answers = []struct {
 	{name: "hidden fields", answer: "HTTP/1.1 200 OK\r\nDate: d\r\nServer: s\r\nX-Pad: p\r\nX-Accel-Expires: 1\r\nX-Accel-Buffering: no\r\n" +
 		"X-Accel-Charset: x\r\nX-Accel-Foo: f\r\nKeep-Alive: k\r\nConnection: x\r\nTrailer: t\r\nProxy-Connection: z\r\nUpgrade: u\r\n" +
 		"Last-Modified: Mon, 30 Nov 2026 00:00:00 GMT\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nContent-Encoding: identity\r\nContent-Length: 0\r\n\r\n",
-		head: "200 OK\nlength: 0\nX-Accel-Foo: f\nProxy-Connection: z\nUpgrade: u\nLast-Modified: Mon, 30 Nov 2026 00:00:00 GMT\nSet-Cookie: a\nSet-Cookie: b\nContent-Encoding: identity\n", next: phase.Done},
+		head: "200 OK\nlength: 0\nX-Accel-Foo: f\nTrailer: t\nProxy-Connection: z\nUpgrade: u\nLast-Modified: Mon, 30 Nov 2026 00:00:00 GMT\nSet-Cookie: a\nSet-Cookie: b\nContent-Encoding: identity\n", next: phase.Done},
 	{name: "Location of the upstream", answer: "HTTP/1.1 302 Moved\r\nX-A: 1\r\nLocation: http://BACKEND/there\r\nContent-Length: 0\r\n\r\n",
 		head: "302 Moved\nlength: 0\nlocation: http://h/there\nX-A: 1\n", next: phase.Done},
 	{name: "Location elsewhere", answer: "HTTP/1.1 302 Moved\r\nLocation: http://other/there\r\nContent-Length: 0\r\n\r\n",
@@ -157,18 +157,24 @@ func TestAccelRedirect(t *testing.T) {
 		uri  string
 		log  string
 	}{
-		{"/in?a=b", phase.Redirect, "/in", ""},
-		{"/in/../../etc", phase.Fail, "/", "error: unsafe URI \"/in/../../etc\" was detected while reading response header from upstream\n"},
-		{"elsewhere", phase.Fail, "/", "error: unsafe URI \"elsewhere\" was detected while reading response header from upstream\n"},
+		{"/in?a=b", phase.Detour, "/in", ""},
+		{"/i%6e?a=b", phase.Detour, "/in", ""},
+		{"@in", phase.Detour, "@in", ""},
+		{"/in/../../etc", phase.Fail, "", "error: unsafe URI \"/in/../../etc\" was detected while reading response header from upstream\n"},
+		{"?elsewhere", phase.Fail, "", "error: unsafe URI \"?elsewhere\" was detected while reading response header from upstream\n"},
 	} {
 		b := listen(t, once("HTTP/1.1 200 OK\r\nX-Accel-Redirect: "+c.to+"\r\nSet-Cookie: c\r\nX-A: a\r\nContent-Type: t\r\nContent-Length: 2\r\n\r\nno"))
 		g := open(t, simple("http://"+b.addr), "/")
 		r, client, next := g.get(t, "/")
-		if next != c.next || string(r.URI) != c.uri || client.Head() != "" || g.log.Messages() != c.log {
-			t.Errorf("%s: got %v %q, head %q, log %q", c.to, next, r.URI, client.Head(), g.log.Messages())
+		if next != c.next || string(r.Detour.Path) != c.uri || client.Head() != "" || g.log.Messages() != c.log {
+			t.Errorf("%s: got %v %q, head %q, log %q", c.to, next, r.Detour.Path, client.Head(), g.log.Messages())
 		}
-		if next == phase.Redirect && (string(r.Args) != "a=b" || len(r.Response.Headers) != 1 || string(r.Response.ContentType) != "t") {
-			t.Errorf("%s: got args %q and %+v", c.to, r.Args, r.Response)
+		args := ""
+		if strings.Contains(c.to, "?") && next == phase.Detour {
+			args = "a=b"
+		}
+		if string(r.Detour.Args) != args || len(r.Response.Headers) != 1 || next == phase.Detour && string(r.Response.ContentType) != "t" {
+			t.Errorf("%s: got args %q and %+v", c.to, r.Detour.Args, r.Response)
 		}
 	}
 }
