@@ -17,11 +17,10 @@ func HandshakeFailure(err error) string {
 			return f[1]
 		}
 	}
-	var inner error = err
-	for next := errors.Unwrap(inner); next != nil; next = errors.Unwrap(inner) {
-		inner = next
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
 	}
-	return inner.Error()
+	return err.Error()
 }
 
 // failures are words of crypto/tls and of OpenSSL for the same.

@@ -96,7 +96,8 @@ func TestCacheForgetsTheOldest(t *testing.T) {
 	if again := s.cache(conf.SessionCache{Name: "a", Bytes: sessionBytes}); again != c || c.get(ids[3]) != nil || c.get(ids[4]) == nil {
 		t.Errorf("after another size: got another cache %v, or the wrong sessions left", again != c)
 	}
-	if s.cache(conf.SessionCache{Number: 5}) == s.cache(conf.SessionCache{Number: 5}) {
+	first, second := s.cache(conf.SessionCache{Number: 5}), s.cache(conf.SessionCache{Number: 5})
+	if first == second {
 		t.Error("two builtin caches are one")
 	}
 	c.resize(0)
