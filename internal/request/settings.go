@@ -5,6 +5,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/tempfile"
 )
 
 // Settings are the effective directives of a scope that edges and several phases need. They are immutable and belong to
@@ -26,7 +27,11 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
-	NoChunks          bool  // chunked_transfer_encoding off
+	HeaderBuffer      int64 // client_header_buffer_size
+	BodyBuffer        int64 // client_body_buffer_size
+	BodyFile          BodyFile
+	BodyFolder        *tempfile.Folder // client_body_temp_path
+	NoChunks          bool             // chunked_transfer_encoding off
 }
 
 // RootDir is the directory of root or alias in a scope.
