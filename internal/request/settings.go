@@ -1,6 +1,7 @@
 package request
 
 import (
+	"crypto/tls"
 	"time"
 
 	"github.com/limitgate/limitgate"
@@ -51,7 +52,9 @@ type HeadSettings struct {
 	Underscores   bool // underscores_in_headers
 	IgnoreInvalid bool // ignore_invalid_headers
 	MergeSlashes  bool
-	ProxyProtocol bool // connections begin with a PROXY header
+	ProxyProtocol bool        // connections begin with a PROXY header
+	TLS           *tls.Config // nil: connections are not encrypted
+	Record        int         // how much is encrypted at a time
 	ErrorLog      *errorlog.Log
 	KeepaliveIdle time.Duration // keepalive_timeout of the default server, until a request names another
 }
