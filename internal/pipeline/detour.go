@@ -31,7 +31,7 @@ func (j *journey) inside() int {
 		return j.fail()
 	}
 	r.URI, r.Args = r.Detour.Path, r.Detour.Args
-	r.Internal, r.Rewritten = true, true
+	r.Internal, r.Rewritten, r.Detached, r.Appended = true, true, false, false
 	j.enter(j.p.servers[r.Server].scope)
 	return atServer
 }

@@ -80,6 +80,13 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		LingeringTime:     r.duration(s, "lingering_time", 30*time.Second),
 		LingeringTimeout:  r.duration(s, "lingering_timeout", 5*time.Second),
 		MaxBody:           r.size(s, "client_max_body_size", 1<<20),
+		Redirects: request.Redirects{
+			Relative:   !r.flag(s, "absolute_redirect", true),
+			NoPort:     !r.flag(s, "port_in_redirect", true),
+			ServerName: r.flag(s, "server_name_in_redirect", false),
+		},
+		HideMissing: !r.flag(s, "log_not_found", true),
+		HideUnset:   !r.flag(s, "uninitialized_variable_warn", true),
 	}
 }
 

@@ -47,7 +47,9 @@ type Request struct {
 	Settings  *Settings
 	Shaper    Shaper
 	Internal  bool     // its path is not the client's: internal locations let it in
-	Rewritten bool     // URI is no longer what Target says: a redirect inside replaced it
+	Rewritten bool     // URI is no longer what Target says: a rewrite or a redirect inside replaced it
+	Detached  bool     // URI was rewritten for the location it is in, and need not begin as that does
+	Appended  bool     // URI is a file that try_files found below an alias that names whole files
 	Resolved  bool     // the realip phase found ClientAddr in what proxies said: it looks once a request
 	Pipelined bool     // it arrived together with the request before it ($pipe); set by the edge
 	Complete  bool     // the whole answer went out ($request_completion); set by the program
@@ -163,6 +165,20 @@ func (r *Request) Release() error {
 	}
 	r.Places = r.Places[:0]
 	return err
+}
+
+// Escaped reports whether the path came with escapes or a plus: only then text taken out of it may hold what has to be
+// escaped in arguments (quoted_uri and plus_in_uri of nginx).
+func (r *Request) Escaped() bool {
+	for _, c := range r.Target {
+		switch c {
+		case '%', '+':
+			return true
+		case '?':
+			return false
+		}
+	}
+	return false
 }
 
 // Get returns the first header field of a known name.
