@@ -3,7 +3,9 @@
 package request
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/netip"
 
@@ -189,6 +191,24 @@ func (r *Request) Get(id header.ID) ([]byte, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Credentials decodes the name and the password of an Authorization field of the Basic scheme behind dst
+// (ngx_http_auth_basic_user). It reports false where the client sent none; a name is never empty.
+func (r *Request) Credentials(dst []byte) (name, password []byte, sent bool) {
+	const scheme = "basic "
+	v, ok := r.Get(header.Authorization)
+	if !ok || len(v) < len(scheme) || !header.EqualFold(v[:len(scheme)], scheme) {
+		return dst, nil, false
+	}
+	v, _, _ = bytes.Cut(bytes.TrimLeft(v[len(scheme):], " "), []byte{'='})
+	decoded, err := base64.RawStdEncoding.AppendDecode(dst, v)
+	if err != nil {
+		return dst, nil, false
+	}
+	decoded = decoded[len(dst):]
+	name, password, sent = bytes.Cut(decoded, []byte{':'})
+	return name, password, sent && len(name) > 0
 }
 
 // arenaChunk is what the arena starts with; most requests never fill it.

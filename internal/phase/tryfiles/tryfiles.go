@@ -60,9 +60,14 @@ func (h *handler) Serve(r *request.Request) phase.Next {
 		}
 		return phase.Continue
 	}
-	if h.code != 0 {
+	switch {
+	case h.code >= 300 || h.code == 201 || h.code == 204:
 		r.Fail(h.code)
 		return phase.Fail
+	case h.code != 0:
+		// There is nothing to answer with: nginx sends nothing.
+		r.Leave(h.code)
+		return phase.Done
 	}
 	name := h.fallback.of(r, root.Alias)
 	if len(name) > 0 && name[0] == '@' {
