@@ -89,7 +89,7 @@ func (p *paceSteps) bytes(d uint64) int64 {
 }
 
 // Step implements Steps. Excess is in thousandths of a byte.
-func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Answer) {
+func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Decision) {
 	n := uint64(max(now, 0))
 	debt := uint64(0)
 	if uint64(s) > n {
@@ -99,7 +99,7 @@ func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Answ
 			}
 		}
 	}
-	a := Answer{Excess: addExcess(Excess(min(p.bytes(debt), 1<<52)*1000), 1)}
+	a := Decision{Excess: addExcess(Excess(min(p.bytes(debt), 1<<52)*1000), 1)}
 	if debt < p.burst {
 		a.Remaining = p.bytes(p.burst - debt)
 	}

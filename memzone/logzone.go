@@ -38,10 +38,10 @@ func (z *Zone) lock(h uint64) *shard {
 }
 
 // doLog is Do for logs.
-func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge) {
+func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge) {
 	g, ok := l.Steps.(*limitgate.LogSteps)
 	if !ok {
-		return limitgate.Answer{Outcome: limitgate.NoRoom}, c
+		return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c
 	}
 	s := z.lock(h)
 	defer s.mu.Unlock()
@@ -63,8 +63,8 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 		return a, c
 	}
 	if m != limitgate.Take {
-		if !s.hasRoom(lg, skip, uint32(cost), now, z.overflow == Evict) {
-			return limitgate.Answer{Outcome: limitgate.NoRoom}, c
+		if !s.hasRoom(lg, skip, uint32(cost), now, !z.rejects.Load()) {
+			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c
 		}
 		return a, c
 	}
@@ -77,7 +77,7 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 	}
 	if lg = z.extend(s, lg, h, skip, uint32(cost), now); lg == nil {
 		z.count(h).full.Add(1)
-		return limitgate.Answer{Outcome: limitgate.NoRoom}, c
+		return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c
 	}
 	s.push(lg, stamp, uint32(cost))
 	lg.until = g.Until(stamp)
@@ -87,7 +87,7 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 // extend makes room for k more stamps of h after its oldest skip are forgotten. It gives its log, made if there is none, or
 // nil if there is no room; then nothing has changed.
 func (z *Zone) extend(s *shard, l *logState, h uint64, skip, k uint32, now limitgate.Time) *logState {
-	if !s.hasRoom(l, skip, k, now, z.overflow == Evict) {
+	if !s.hasRoom(l, skip, k, now, !z.rejects.Load()) {
 		return nil
 	}
 	if l != nil {

@@ -138,7 +138,7 @@ func evictionConservation(t *testing.T, z *Zone, a limitgate.Algorithm, charges 
 		}
 	}
 	st := z.Stats()
-	if bad.Load()+twice.Load() > 0 || z.overflow == Reject && st.HotEvictions > 0 {
+	if bad.Load()+twice.Load() > 0 || z.Overflow() == Reject && st.HotEvictions > 0 {
 		t.Errorf("%d impossible states, %d keys seen twice, %+v", bad.Load(), twice.Load(), st)
 	}
 }
@@ -206,7 +206,7 @@ func holder(l *limitgate.Limiter, ks []string, seed uint64, ops int, tell func(k
 		case d.Admitted():
 			tell(k, 1)
 			ps = append(ps, mine{p, k})
-		case d.NoRoom:
+		case d.NoRoom():
 			tell(k, 0)
 		}
 	}

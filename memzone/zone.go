@@ -3,7 +3,6 @@ package memzone
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -35,16 +34,20 @@ type Config struct {
 	// end it is 64 bytes for each 7 stamps of a key.
 	Bytes    int
 	Overflow Overflow
+
+	// Seed fixes where keys lie, so that what a full zone does can be had again: for simulations and tests. 0, which is for
+	// everything that strangers can reach, draws a seed for each zone.
+	Seed uint64
 }
 
 // Zone is a table of states in memory. It is safe for concurrent use. Make one with New.
 type Zone struct {
-	seed     maphash.Seed
-	overflow Overflow
-	kind     atomic.Uint32 // limitgate.Kind
-	table    atomic.Pointer[table]
-	bound    atomic.Pointer[limitgate.Bound]
-	drain    atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
+	seed    seed
+	rejects atomic.Bool   // Overflow is Reject
+	kind    atomic.Uint32 // limitgate.Kind
+	table   atomic.Pointer[table]
+	bound   atomic.Pointer[limitgate.Bound]
+	drain   atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
 
 	resizing sync.Mutex // held by Resize, so that there is one at a time
 
@@ -61,10 +64,22 @@ func New(c Config) *Zone {
 	if c.Bytes <= 0 {
 		c.Bytes = DefaultBytes
 	}
-	z := &Zone{seed: maphash.MakeSeed(), overflow: c.Overflow}
+	z := &Zone{seed: newSeed(c.Seed)}
+	z.SetOverflow(c.Overflow)
 	z.table.Store(newTable(c.Bytes, 0))
 	z.bound.Store(new(limitgate.Bound))
 	return z
+}
+
+// SetOverflow changes what the zone does with a new key that finds no room. States and requests under way are not touched.
+func (z *Zone) SetOverflow(o Overflow) { z.rejects.Store(o == Reject) }
+
+// Overflow is what the zone does with a new key that finds no room.
+func (z *Zone) Overflow() Overflow {
+	if z.rejects.Load() {
+		return Reject
+	}
+	return Evict
 }
 
 // Bytes is the size of the table now.
@@ -115,14 +130,14 @@ func (z *Zone) Rebind() { z.bound.Store(new(limitgate.Bound)) }
 
 // hash gives the fingerprint of a key in its place in W0: 56 bits over an empty byte, never 0.
 func (z *Zone) hash(key string) uint64 {
-	if h := maphash.Comparable(z.seed, key) & ownerMask; h != 0 {
+	if h := z.seed.sum(key) & ownerMask; h != 0 {
 		return h
 	}
 	return 1 << 8
 }
 
 // Do implements limitgate.Zone. It never fails.
-func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge, err error) {
+func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge, err error) {
 	h := z.hash(key)
 	if l.Salt != 0 {
 		h = salted(h, l.Salt)
@@ -144,7 +159,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		if m != limitgate.Take || a.Outcome == limitgate.Rejected {
 			if p == nil && a.Outcome != limitgate.Rejected && !z.room(t, h, now, l) {
-				return limitgate.Answer{Outcome: limitgate.NoRoom}, c, nil
+				return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
 			}
 			// A refusal may have cut the state, and the cut is stored.
 			if m == limitgate.Peek || a.Outcome != limitgate.Rejected || uint64(n) == w1 || p == nil || pair.CAS(p, w0, w1, w0, uint64(n)) {
@@ -158,7 +173,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		f := moved
 		if p == nil {
-			f, p, w0 = z.insert(t, h, uint64(n), now, l, z.overflow == Evict)
+			f, p, w0 = z.insert(t, h, uint64(n), now, l, !z.rejects.Load())
 		} else if pair.CAS(p, w0, w1, w0, uint64(n)) {
 			f = done
 		}
@@ -167,7 +182,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 			c.Key, c.Life, c.Before, c.After = h, t.life(p, w0), limitgate.State(w1), n
 			return a, c, nil
 		case full:
-			return limitgate.Answer{Outcome: limitgate.NoRoom}, c, nil
+			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
 		}
 		z.count(h).retries.Add(1)
 	}
@@ -182,7 +197,7 @@ func salted(h, salt uint64) uint64 {
 }
 
 // rare does what is not the way of an ordinary request.
-func (z *Zone) rare(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge, err error) {
+func (z *Zone) rare(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge, err error) {
 	switch {
 	case m != limitgate.Reset:
 		a, c = z.doLog(now, l, h, cost, m)

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
-	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -22,17 +21,8 @@ func (g *group) report(p *request.Report, l *legs, v *limitgate.Verdict) {
 
 // rounded makes a delay that nobody waits for a pass.
 func rounded(d limitgate.Decision) limitgate.Decision {
-	if d.Outcome == limitgate.Delayed && d.Delay < time.Millisecond {
-		d.Outcome, d.Delay = limitgate.Passed, 0
+	if d.Outcome == limitgate.Delayed && d.Delay() < time.Millisecond {
+		d.Outcome, d.Wait = limitgate.Passed, 0
 	}
 	return d
-}
-
-// hold is Sleep for a request with a report: it is asked for its place when the time has come, if it needs one.
-func (h *handler) hold(r *request.Request, d time.Duration) phase.Next {
-	r.Report.Delay = d
-	if len(h.conn.limits) == 0 || r.ConnStatus != request.LimitUnset {
-		return phase.Continue
-	}
-	return phase.Hold
 }
