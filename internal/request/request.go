@@ -94,7 +94,10 @@ type Request struct {
 
 // Detour is another place inside the server that a request is sent to: a path that begins with a slash, with its arguments,
 // or "@" and the name of a location. Both live as long as the request.
-type Detour struct{ Path, Args []byte }
+type Detour struct {
+	Path, Args []byte
+	While      string // what was being done, for the error log: " while …", or nothing
+}
 
 // Header is one header field as it came.
 type Header struct {

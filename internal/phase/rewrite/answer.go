@@ -46,6 +46,6 @@ func (t text) serve(r *request.Request) phase.Next {
 		return phase.Done
 	}
 	// The client is gone if this fails; the edge knows.
-	_ = r.Answer(t.status, r.Settings.TypeOf(r.URI), body)
+	_ = r.Answer(t.status, r.ContentType(), body)
 	return phase.Done
 }

@@ -42,7 +42,7 @@ func (w *rule) run(r *request.Request, now *state, log bool) phase.Next {
 		}
 		r.Args = r.Claim(args)
 	case !w.keepArgs:
-		r.Args = nil
+		r.Args = r.Args[:0]
 	}
 	if logs(r, log) {
 		r.Logf(errorlog.Notice, `rewritten data: "%s", args: "%s"`, path, r.Args)

@@ -74,7 +74,11 @@ func (h *handler) Serve(r *request.Request) phase.Next {
 		r.Detour = request.Detour{Path: name}
 		return phase.Detour
 	}
-	r.Detour.Path, r.Detour.Args, _ = bytes.Cut(name, []byte{'?'})
+	path, args, asks := bytes.Cut(name, []byte{'?'})
+	if !asks {
+		args = name[len(name):] // there, and empty
+	}
+	r.Detour = request.Detour{Path: path, Args: args}
 	return phase.Detour
 }
 

@@ -19,7 +19,7 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	x.abandon()
 	keepForRedirect(&r.Response)
 	if len(target) > 0 && target[0] == '@' {
-		r.Detour = request.Detour{Path: target}
+		r.Detour = request.Detour{Path: target, While: reading}
 		return phase.Detour, true
 	}
 	path, args, safe := r.SplitUnsafe(target)
@@ -31,7 +31,7 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	if string(r.Method) != "HEAD" {
 		r.Method = methodGet
 	}
-	r.Detour = request.Detour{Path: path, Args: args}
+	r.Detour = request.Detour{Path: path, Args: args, While: reading}
 	return phase.Detour, true
 }
 
