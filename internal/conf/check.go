@@ -87,6 +87,7 @@ func (c *checker) closed(d *Directive) {
 	case HTTP:
 		c.errs.httpEnd = d.Close.Order
 		d.Block.Walk(c.duplicateLocations)
+		c.proxyBuffers(d)
 	}
 }
 

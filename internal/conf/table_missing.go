@@ -17,7 +17,7 @@ var missing = [...]struct{ lost, names string }{
 			"proxy_ssl_server_name proxy_ssl_session_reuse proxy_ssl_trusted_certificate proxy_ssl_verify " +
 			"proxy_ssl_verify_depth"},
 	{"requests to the upstream, or its answers, would differ",
-		"proxy_force_ranges proxy_ignore_client_abort proxy_limit_rate proxy_pass_trailers proxy_request_buffering"},
+		"proxy_force_ranges proxy_ignore_client_abort proxy_limit_rate proxy_pass_trailers"},
 	{"what a FastCGI application should answer would not be answered",
 		"fastcgi_bind fastcgi_buffer_size fastcgi_buffering fastcgi_buffers fastcgi_busy_buffers_size " +
 			"fastcgi_cache fastcgi_cache_background_update fastcgi_cache_bypass fastcgi_cache_key " +
@@ -77,7 +77,7 @@ var missing = [...]struct{ lost, names string }{
 		"auth_request auth_request_set secure_link secure_link_md5 " +
 			"secure_link_secret disable_symlinks"},
 	{"requests would be read, answered or logged in another way",
-		"chunked_transfer_encoding client_body_in_file_only client_body_in_single_buffer " +
+		"chunked_transfer_encoding " +
 			"early_hints etag gzip_disable gzip_http_version gzip_proxied gzip_vary if_modified_since " +
 			"keepalive_disable keepalive_min_timeout max_headers " +
 			"max_ranges msie_padding msie_refresh open_file_cache_events post_action " +

@@ -6,8 +6,10 @@ import "fmt"
 type zoneUse string
 
 const (
-	forReq  zoneUse = "limit_req_zone"
-	forConn zoneUse = "limit_conn_zone"
+	forReq   zoneUse = "limit_req_zone"
+	forConn  zoneUse = "limit_conn_zone"
+	forCount zoneUse = "limit_count_zone"
+	forToken zoneUse = "limit_token_zone"
 )
 
 // zone is what the directives so far said about one name.
@@ -68,6 +70,34 @@ func (c *checker) checkReqZone(d *Directive) {
 func (c *checker) checkConnZone(d *Directive) {
 	if z, ok := ReadLimitConnZone(d, c.errs); ok {
 		c.declare(d, z.Zone, forConn)
+	}
+}
+
+// checkCountZone reads a limit_count_zone.
+func (c *checker) checkCountZone(d *Directive) {
+	if z, ok := ReadLimitCountZone(d, c.errs); ok {
+		c.declare(d, z.Zone, forCount)
+	}
+}
+
+// checkTokenZone reads a limit_token_zone.
+func (c *checker) checkTokenZone(d *Directive) {
+	if z, ok := ReadLimitTokenZone(d, c.errs); ok {
+		c.declare(d, z.Zone, forToken)
+	}
+}
+
+// checkQuota reads a limit_count or limit_token; a scope may have one for each zone.
+func (c *checker) checkQuota(d *Directive) {
+	l, ok := ReadLimitQuota(d, c.errs)
+	if !ok || c.named(d, l.Zone, zoneUse(d.Name+"_zone")) == nil {
+		return
+	}
+	for _, other := range d.Scope.Own(d.Name) {
+		if first, ok := ReadLimitQuota(other, &Errors{}); other != d && ok && first.Zone == l.Zone {
+			c.twice(d, other)
+			return
+		}
 	}
 }
 

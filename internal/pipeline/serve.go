@@ -32,6 +32,7 @@ func (p *Program) Serve(r *request.Request) {
 		r.Leave(444)
 		return
 	}
+	defer r.CloseBody()
 	defer p.record(r)
 	defer p.settle(r)
 	j := journey{p: p, r: r}

@@ -32,6 +32,7 @@ type Request struct {
 
 	// BodyLength is the declared length of the body: 0 none, -1 chunked.
 	BodyLength int64
+	Body       Body // what was read of it
 
 	// Fault is set by an edge that could not read a whole, valid head: the status to answer with and what to log. The
 	// program then answers and logs, and runs no phase.
@@ -64,8 +65,14 @@ type Request struct {
 
 	ReqStatus  LimitStatus // $limit_req_status
 	ConnStatus LimitStatus // $limit_conn_status
-	Pace       Pace        // the shaper's
-	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
+
+	CountStatus LimitStatus // $limit_count_status
+	TokenStatus LimitStatus // $limit_token_status
+	CountLeft   int64       // $limit_count_remaining, where there is a CountStatus
+	TokenLeft   int64       // $limit_token_remaining, where there is a TokenStatus
+
+	Pace      Pace        // the shaper's
+	LimitRate RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
 
 	// Report is filled by the limit phase where somebody wants to know more than the answer; nil in served requests.
 	Report *Report
@@ -153,12 +160,15 @@ func (r *Request) Reset() {
 	conn, stream := r.Conn, r.Stream
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
 	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
-	filters := r.filters
+	filters, body := r.filters, r.Body.Bytes
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
 	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
+	if cap(body) <= mostKept {
+		r.Body.Bytes = body[:0]
+	}
 	r.Response.Length = -1
 }
 

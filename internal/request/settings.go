@@ -6,6 +6,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/tempfile"
 )
 
 // Settings are the effective directives of a scope that edges and several phases need. They are immutable and belong to
@@ -27,6 +28,10 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
+	HeaderBuffer      int64 // client_header_buffer_size
+	BodyBuffer        int64 // client_body_buffer_size
+	BodyFile          BodyFile
+	BodyFolder        *tempfile.Folder // client_body_temp_path
 	Redirects         Redirects
 	HideMissing       bool // log_not_found off
 	HideUnset         bool // uninitialized_variable_warn off

@@ -44,6 +44,18 @@ var requestVars = map[string]Variable{
 	"request_length": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return appendInt(dst, ofStream(r, request.Stream.RequestLength))
 	},
+	"request_body": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if !r.Body.InMemory() {
+			return dst, false
+		}
+		return append(dst, r.Body.Bytes...), true
+	},
+	"request_body_file": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.Body.File == nil {
+			return dst, false
+		}
+		return append(dst, r.Body.File.Name()...), true
+	},
 	"document_root":    documentRoot,
 	"realpath_root":    realRoot,
 	"request_filename": fileName,
