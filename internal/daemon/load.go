@@ -85,7 +85,7 @@ func (s *shared) load() *loaded {
 	l.log = logconf.Compile(l.config.Main, l.files, l.errs, fallback)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Now: limitgate.Now, Log: l.log,
-		Version: s.options.Version, Prefix: s.options.absolute(),
+		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(),
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)

@@ -26,6 +26,8 @@ type Env struct {
 	// Prefix is the folder that relative names of files belong to (-p), with or without a slash at its end; empty: the
 	// current one.
 	Prefix string
+	// Dir is the folder that names of certificates and other files of the configuration belong to: that of its main file.
+	Dir string
 	// Version is ours, for the pages that name it; "" names none.
 	Version string
 	// Log is where compiling and the running program report what belongs to no request.

@@ -26,6 +26,8 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
+	NetworkIPv4       uint8 // how much of an address names a client's network: bits; 0: 32
+	NetworkIPv6       uint8 // 0: 64
 	NoChunks          bool  // chunked_transfer_encoding off
 }
 
