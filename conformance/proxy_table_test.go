@@ -155,15 +155,15 @@ func proxySides() []proxied {
 				location /ignore/ { proxy_pass http://RAW1; proxy_ignore_headers X-Accel-Limit-Rate X-Accel-Redirect X-Accel-Charset Set-Cookie; proxy_pass_header X-Accel-Redirect; add_header X-Rate $limit_rate; }
 				location /there { return 200 "there $upstream_http_x_one\n"; }
 				location /head/ { proxy_pass http://RAW1; proxy_method GET; } location /get/ { proxy_pass http://RAW1; proxy_method head; }`),
-			raw: []string{httpGet("/many"), httpGet("/hide/many"), httpGet("/pass/many"), httpGet("/accel"), httpGet("/ignore/accel"), httpGet("/charset"), httpGet("/ignore/charset"),
+			raw: []string{httpGet("/many"), httpGet("/hide/many"), httpGet("/pass/many"), httpGet("/accel"), httpGet("/ignore/accel"), httpGet("/hide/accel"), httpGet("/charset"), httpGet("/ignore/charset"),
 				"HEAD /head/many HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", httpGet("/get/bare")},
 			headers: []string{"Content-Type", "Content-Length", "X-One", "X-Two", "X-Three", "Set-Cookie", "Location", "X-Accel-Expires", "X-Accel-Limit-Rate", "X-Accel-Redirect", "X-Accel-Foo", "X-Pad", "Keep-Alive", "Trailer",
-				"Status", "Link", "Transfer-Encoding", "Connection", "X-Rate", "ETag", "Last-Modified", "Upgrade", "Proxy-Connection"},
+				"Status", "Link", "Transfer-Encoding", "Connection", "X-Rate", "ETag", "Expires", "Last-Modified", "Upgrade", "Proxy-Connection"},
 		},
 		say: map[string]string{
 			"many": "HTTP/1.1 200 Fine\r\nDate: then\r\nServer: backend\r\nX-Pad: p\r\nX-One: 1\r\nX-Two: 2\r\nX-Three: 3\r\nX-TWO: 22\r\nContent-Type: text/x; charset=y\r\nX-Accel-Expires: 0\r\nX-Accel-Limit-Rate: 1000000\r\n" +
 				"X-Accel-Foo: f\r\nX-Accel-Buffering: yes\r\nKeep-Alive: k\r\nTrailer: t\r\nStatus: 201\r\nLink: a\r\nLink: b\r\nUpgrade: u\r\nProxy-Connection: z\r\nLocation: /x\r\nSet-Cookie: a=1\r\nETag: \"e\"\r\nLast-Modified: x\r\nContent-Length: 5\r\n\r\nabcde",
-			"accel":   "HTTP/1.1 200 OK\r\nX-Accel-Redirect: /there\r\nX-Accel-Limit-Rate: 70000\r\nX-One: up\r\nContent-Length: 4\r\n\r\nbody",
+			"accel":   "HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Accel-Redirect: /there\r\nX-Accel-Limit-Rate: 70000\r\nLocation: /x\r\nExpires: never\r\nX-One: up\r\nContent-Length: 4\r\n\r\nbody",
 			"charset": "HTTP/1.1 200 OK\r\nX-Accel-Charset: koi8-r\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\nbody",
 			"bare":    "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n",
 		},

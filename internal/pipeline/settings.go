@@ -83,6 +83,10 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		MaxBody:           r.size(s, "client_max_body_size", 1<<20),
 		NetworkIPv4:       v4,
 		NetworkIPv6:       v6,
+		HeaderBuffer:      r.size(s, "client_header_buffer_size", 1<<10),
+		BodyBuffer:        r.size(s, "client_body_buffer_size", 8<<10),
+		BodyFile:          bodyFile(r.word(s, "client_body_in_file_only", "off")),
+		BodyFolder:        r.env.TempFolder(s, "client_body_temp_path", "client_body_temp"),
 	}
 }
 
@@ -139,6 +143,16 @@ func tokens(word string) request.Tokens {
 		return request.TokensBuild
 	}
 	return request.TokensOn
+}
+
+func bodyFile(word string) request.BodyFile {
+	switch word {
+	case "on":
+		return request.BodyFileKept
+	case "clean":
+		return request.BodyFileClean
+	}
+	return request.BodyFileIfLarge
 }
 
 func lingering(word string) request.Lingering {
