@@ -36,8 +36,10 @@ var requestVars = map[string]Variable{
 	},
 	"content_type": joined(header.ContentType, ", "),
 	"content_length": func(r *request.Request, dst []byte) ([]byte, bool) {
-		v, ok := r.Get(header.ContentLength)
-		return append(dst, v...), ok
+		if v, ok := r.Get(header.ContentLength); ok || r.BodyLength >= 0 || !r.Body.Whole {
+			return append(dst, v...), ok
+		}
+		return appendInt(dst, r.Body.Length) // it came in chunks, and was read
 	},
 	"request_length": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return appendInt(dst, ofStream(r, request.Stream.RequestLength))
