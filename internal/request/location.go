@@ -13,7 +13,11 @@ func (r *Request) completeLocation() {
 	if len(path) == 0 || path[0] != '/' || how.Relative {
 		return
 	}
-	b := append(r.Scratch(), "http://"...)
+	scheme, usual := "http://", uint16(80)
+	if r.Conn.TLS != nil {
+		scheme, usual = "https://", 443
+	}
+	b := append(r.Scratch(), scheme...)
 	switch local := r.Conn.LocalAddr; {
 	case how.ServerName:
 		b = append(b, r.Settings.ServerName...)
@@ -26,7 +30,7 @@ func (r *Request) completeLocation() {
 	default:
 		b = append(append(b, "unix:"...), r.Conn.UnixPath...)
 	}
-	if port := r.Conn.LocalAddr.Port(); port != 0 && port != 80 && !how.NoPort {
+	if port := r.Conn.LocalAddr.Port(); port != 0 && port != usual && !how.NoPort {
 		b = strconv.AppendUint(append(b, ':'), uint64(port), 10)
 	}
 	r.Response.Location, r.Response.Absolute = r.Claim(append(b, path...)), true
