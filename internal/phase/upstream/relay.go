@@ -162,19 +162,23 @@ func (x *exchange) logUnsent() {
 
 // relaySpooled is relay from where the spool has taken over.
 func (x *exchange) relaySpooled() bool {
-	s := &x.spool
+	s, b := &x.spool, x.small
 	for {
-		n, came := s.take(x.in, false)
+		n, came := s.take(b, false)
 		if !came {
 			if !x.flush() {
 				return false
 			}
-			n, _ = s.take(x.in, true)
+			n, _ = s.take(b, true)
+		}
+		if x.long != nil { // what was left in it is in the spool
+			x.set.bodies.Put(x.long)
+			x.long, x.in = nil, x.small
 		}
 		if n == 0 {
 			break
 		}
-		if x.r.SendBody(x.in[:n]) != nil {
+		if x.r.SendBody(b[:n]) != nil {
 			x.logUnsent()
 			return false
 		}

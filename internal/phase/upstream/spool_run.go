@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"cmp"
+
 	"github.com/limitgate/limitgate/internal/errorlog"
 )
 
@@ -161,8 +163,14 @@ func (s *spool) end(f *fault) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.file != nil && s.r < s.w && s.to < x.h.buffers.fileMax && !s.wait.left() {
+		f = cmp.Or(f, s.spill()) // a client as slow as that needs no memory meanwhile
+	}
 	if s.fault == nil {
 		s.fault = f
+	}
+	if s.r == s.w {
+		s.freeMemory()
 	}
 	s.over = true
 	s.came.Signal()
