@@ -26,6 +26,7 @@ func Groups() []Group {
 		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", append(limitSpecs(), quotaSpecs()...)},
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
+		{"TLS", "TLS towards clients, on addresses that listen with ssl.", sslSpecs()},
 		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},
 		{"Buffers", "", bufferSpecs()},
 		{"Upstreams", "", upstreamSpecs()},

@@ -5,17 +5,19 @@ import (
 	"strings"
 )
 
+// acceptedRow is some directives that are taken and do nothing.
+type acceptedRow struct {
+	names    []string
+	contexts Context
+	min, max int
+	check    check
+	status   Status
+	why      string
+}
+
 // acceptedSpecs holds what tunes the inside of nginx and has nothing to tune here.
 func acceptedSpecs() []Spec {
-	type row struct {
-		names    []string
-		contexts Context
-		min, max int
-		check    check
-		status   Status
-		why      string
-	}
-	rows := []row{
+	rows := []acceptedRow{
 		{[]string{"sendfile"}, httpToIf, 1, 1, checkFlag, Accepted, "the system decides how files are sent"},
 		{[]string{"tcp_nopush", "tcp_nodelay", "reset_timedout_connection"}, httpToLocation, 1, 1, checkFlag, Accepted, "answers are sent without delay and in full segments where possible"},
 		{[]string{"aio"}, httpToLocation, 1, 1, nil, Accepted, "files are read without blocking other requests"},
@@ -51,7 +53,7 @@ func acceptedSpecs() []Spec {
 			httpToLocation, 1, 1, checkNumber, Silent, "tables grow with what they hold"},
 	}
 	var specs []Spec
-	for _, r := range rows {
+	for _, r := range append(rows, sslAcceptedRows()...) {
 		for _, name := range r.names {
 			s := Spec{Name: name, Contexts: r.contexts, Min: r.min, Max: r.max, Status: r.status, Doc: r.why, check: r.check}
 			s.Repeat = name == "load_module" || name == "env" || name == "debug_connection" || name == "thread_pool"

@@ -105,15 +105,10 @@ var missing = [...]struct{ lost, names string }{
 			"geoip_proxy_recursive modern_browser modern_browser_value referer_hash_bucket_size " +
 			"referer_hash_max_size split_clients valid_referers"},
 	{"connections would not be encrypted as asked",
-		"ssl ssl_buffer_size ssl_certificate ssl_certificate_cache ssl_certificate_compression " +
-			"ssl_certificate_key ssl_ciphers ssl_client_certificate ssl_conf_command ssl_crl ssl_dhparam " +
-			"ssl_early_data ssl_ecdh_curve ssl_ech_file ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder " +
-			"ssl_password_file ssl_prefer_server_ciphers ssl_protocols ssl_reject_handshake ssl_session_cache " +
-			"ssl_session_ticket_key ssl_session_tickets ssl_session_timeout ssl_stapling ssl_stapling_file " +
-			"ssl_stapling_responder ssl_stapling_verify ssl_trusted_certificate ssl_verify_client " +
-			"ssl_verify_depth"},
+		"ssl_certificate_cache ssl_certificate_compression ssl_client_certificate ssl_conf_command ssl_crl ssl_ech_file ssl_ocsp " +
+			"ssl_ocsp_cache ssl_ocsp_responder ssl_session_ticket_key ssl_verify_client ssl_verify_depth"},
 	{"clients would be served by another version of HTTP",
-		"http2 http2_body_preread_size http2_chunk_size http2_idle_timeout http2_max_concurrent_pushes " +
+		"http2_body_preread_size http2_chunk_size http2_idle_timeout http2_max_concurrent_pushes " +
 			"http2_max_concurrent_streams http2_max_field_size http2_max_header_size http2_max_requests " +
 			"http2_pool_size http2_push http2_push_preload http2_recv_buffer_size http2_recv_timeout " +
 			"http2_streams_index_size http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size " +

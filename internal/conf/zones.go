@@ -10,6 +10,8 @@ const (
 	forConn  zoneUse = "limit_conn_zone"
 	forCount zoneUse = "limit_count_zone"
 	forToken zoneUse = "limit_token_zone"
+
+	forSessions zoneUse = "ssl_session_cache"
 )
 
 // zone is what the directives so far said about one name.
@@ -48,15 +50,23 @@ func (c *checker) declare(d *Directive, size ZoneSize, use zoneUse) {
 	z := c.named(d, size.Name, use)
 	switch {
 	case z == nil:
-	case z.bytes != 0 && z.bytes != size.Bytes:
-		c.errs.Add(d.Pos, fmt.Sprintf("the size %d of shared memory zone %q conflicts with already declared size %d",
-			size.Bytes, size.Name, z.bytes), "the first declaration is at "+z.declared.Pos.String())
+	case c.sizeConflict(d, z, size.Bytes):
 	case z.declared != nil:
 		c.errs.Add(d.Pos, string(use)+` "`+size.Name+`" is already bound to key "`+z.declared.Arg(0)+`"`,
 			"the first declaration is at "+z.declared.Pos.String())
 	default:
 		z.bytes, z.declared = size.Bytes, d
 	}
+}
+
+// sizeConflict reports a zone that was declared with another size before.
+func (c *checker) sizeConflict(d *Directive, z *zone, bytes int64) bool {
+	if z.bytes == 0 || z.bytes == bytes {
+		return false
+	}
+	c.errs.Add(d.Pos, fmt.Sprintf("the size %d of shared memory zone %q conflicts with already declared size %d", bytes, z.name, z.bytes),
+		"the first declaration is at "+z.declared.Pos.String())
+	return true
 }
 
 // checkReqZone reads a limit_req_zone.

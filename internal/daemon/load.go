@@ -13,6 +13,7 @@ import (
 	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/tempfile"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -42,19 +43,20 @@ type loaded struct {
 
 // shared is what all configurations of a process have in common.
 type shared struct {
-	options Options
-	build   builder
-	files   *logfile.Files
-	zones   *zones
-	facts   vars.Facts
-	numbers map[string]int // of sockets by name
-	temps   atomic.Uint32  // temporary files made so far
-	edge    atomic.Pointer[engine]
-	boot    *Console
+	options  Options
+	build    builder
+	files    *logfile.Files
+	zones    *zones
+	sessions *tlsconf.Sessions
+	facts    vars.Facts
+	numbers  map[string]int // of sockets by name
+	temps    atomic.Uint32  // temporary files made so far
+	edge     atomic.Pointer[engine]
+	boot     *Console
 }
 
 func newShared(o Options, build builder) *shared {
-	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: newZones(limitgate.Now), numbers: map[string]int{}}
+	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: newZones(limitgate.Now), sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}}
 	s.facts.Now = limitgate.Now
 	s.facts.Connections = s.connections
 	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
@@ -94,7 +96,7 @@ func (s *shared) load() *loaded {
 	l.temp = tempfile.NewSet(&s.temps, system)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Now: limitgate.Now, Log: l.log,
-		Version: s.options.Version, Prefix: s.options.absolute(), Temp: l.temp,
+		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Temp: l.temp,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)

@@ -7,6 +7,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/tempfile"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -29,6 +30,10 @@ type Env struct {
 	Prefix string
 	// Temp takes the folders for temporary files that the configuration names; whoever runs the program makes them.
 	Temp *tempfile.Set
+	// Dir is the folder that names of certificates and other files of the configuration belong to: that of its main file.
+	Dir string
+	// Sessions are those of TLS, kept for clients that come again; they outlive the configuration.
+	Sessions *tlsconf.Sessions
 	// Version is ours, for the pages that name it; "" names none.
 	Version string
 	// Log is where compiling and the running program report what belongs to no request.

@@ -123,9 +123,25 @@ type Conn struct {
 	LocalAddr netip.AddrPort // the socket's own end; invalid for a unix socket
 	UnixPath  string         // of the listener, where it is a unix socket
 
+	TLS *TLS // nil: the connection is not encrypted
+
 	// From the PROXY protocol, where the listener speaks it and the header carried addresses.
 	ProxySource      netip.AddrPort
 	ProxyDestination netip.AddrPort
+}
+
+// TLS is what is known of an encrypted connection. The name is there from the client's first word on, the rest once hands
+// are shaken.
+type TLS struct {
+	ServerName string // that the client asked for, as it came; "" for none
+	Protocol   string // "TLSv1.3"
+	Cipher     string // in OpenSSL's words
+	Curve      string // of the key exchange; "" for none
+	Reused     bool   // a session was taken up again
+
+	// Chosen is the server that the name stands for in the program By, for that program alone.
+	Chosen int
+	By     any
 }
 
 // Attempt is one try at an upstream peer, for the $upstream_* variables. One without an Addr is none: it stands between those

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"crypto/tls"
 	"time"
 
 	"github.com/limitgate/limitgate"
@@ -27,6 +28,8 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
+	NetworkIPv4       uint8 // how much of an address names a client's network: bits; 0: 32
+	NetworkIPv6       uint8 // 0: 64
 	HeaderBuffer      int64 // client_header_buffer_size
 	BodyBuffer        int64 // client_body_buffer_size
 	BodyFile          BodyFile
@@ -51,7 +54,9 @@ type HeadSettings struct {
 	Underscores   bool // underscores_in_headers
 	IgnoreInvalid bool // ignore_invalid_headers
 	MergeSlashes  bool
-	ProxyProtocol bool // connections begin with a PROXY header
+	ProxyProtocol bool        // connections begin with a PROXY header
+	TLS           *tls.Config // nil: connections are not encrypted
+	Record        int         // how much is encrypted at a time
 	ErrorLog      *errorlog.Log
 	KeepaliveIdle time.Duration // keepalive_timeout of the default server, until a request names another
 }
