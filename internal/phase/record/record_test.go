@@ -168,6 +168,34 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// The name of a log may come from the request. Without the request's root nothing is written, whatever the name.
+func TestNamedLog(t *testing.T) {
+	dir := t.TempDir() + "/"
+	fs := &files{byPath: map[string]*file{}, prefix: dir}
+	env, http := load(t, `log_format f $uri; server { access_log a$uri.log f; }`, fs)
+	h := Compile(env, http.Children[0])
+	var log bytes.Buffer
+	for _, c := range []struct{ root, uri, want, logged string }{
+		{dir, "b", "b\n", ""},
+		{dir + "none", "c", "", `[error] 0#0: testing "DIR/none" existence failed (2: No such file or directory) while logging request`},
+		{dir + "ab.log", "c", "", `[error] 0#0: testing "DIR/ab.log" existence failed (20: Not a directory) while logging request`},
+		{dir, "/none/d", "", `[crit] 0#0: open() "DIR/a/none/d.log" failed (2: No such file or directory) while logging request`},
+	} {
+		log.Reset()
+		r := sample()
+		r.URI = []byte(c.uri)
+		r.Settings = &request.Settings{ErrorLog: errorlog.New(errorlog.Sink{Writer: &log, Level: errorlog.Info})}
+		r.Settings.Root.Append = func(_ *request.Request, dst []byte) []byte { return append(dst, c.root...) }
+		h.Serve(r)
+		got, _ := os.ReadFile(dir + "a" + c.uri + ".log")
+		_, said, _ := strings.Cut(log.String(), ": ")
+		_, want, _ := strings.Cut(strings.ReplaceAll(c.logged, "DIR/", dir), ": ")
+		if string(got) != c.want || !strings.HasPrefix(said, want) || (said == "") != (want == "") {
+			t.Errorf("%s below %s: got %q and %q, want %q and %q", c.uri, c.root, got, said, c.want, want)
+		}
+	}
+}
+
 // A log that can't be written is reported once a minute; the request goes on.
 func TestWriteFails(t *testing.T) {
 	fs := &files{byPath: map[string]*file{"a": {err: syscall.ENOSPC}}}
