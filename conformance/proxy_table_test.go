@@ -52,6 +52,9 @@ func nexts() proxied {
 		{"max_fails=0", "proxy_next_upstream_tries 2;", "drop drop1"},
 		{"max_fails=0", "proxy_next_upstream_timeout 200ms;", "hang1 drop1 drop2"},
 		{"max_fails=0", "proxy_next_upstream_timeout 10s;", "drop1 drop2"},
+		{"weight=5 max_fails=3", "", "ok ok drop1 ok ok drop2 ok ok ok drop1 ok ok drop1 ok ok drop1 ok drop2 ok ok ok"},
+		{"weight=7 max_fails=2; server RAW2 weight=3 max_fails=4; server RAW1 weight=2", "", "ok drop1 ok drop2 ok ok drop1 drop1 ok ok ok drop2 ok ok drop2 ok ok ok drop1 ok ok ok ok"},
+		{"max_fails=2 fail_timeout=1s", "", "drop1 drop1 drop1 drop1 ok 2200ms ok ok ok ok drop1 drop1 drop1 ok ok"},
 	} {
 		groups += fmt.Sprintf("upstream u%d { server RAW1 %s; server RAW2; }\n", i, c.servers)
 		if c.servers == "backup" {
@@ -59,6 +62,10 @@ func nexts() proxied {
 		}
 		locations += fmt.Sprintf("location /%d/ { %s proxy_pass http://u%d; }\n", i, c.directives, i)
 		for path := range strings.FieldsSeq(c.paths) {
+			if strings.HasSuffix(path, "ms") {
+				p.raw = append(p.raw, path)
+				continue
+			}
 			target := fmt.Sprintf("/%d/%s", i, path)
 			if name, post := strings.CutPrefix(path, "+"); post {
 				target = fmt.Sprintf("/%d/%s", i, name)
@@ -167,7 +174,7 @@ func proxySides() []proxied {
 			"charset": "HTTP/1.1 200 OK\r\nX-Accel-Charset: koi8-r\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\nbody",
 			"bare":    "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n",
 		},
-	}, requestSide(), keptSide(), upgradeSide(), {
+	}, requestSide(), bodySide(), keptSide(), upgradeSide(), {
 		side: side{
 			name: "connections that fail and addresses that lead nowhere",
 			http: upstreamLog + `upstream Named { server RAW1; } upstream down { server RAW1 down; } upstream down2 { server RAW1 down; server RAW2 down; }
@@ -212,6 +219,29 @@ func requestSide() proxied {
 	}}
 }
 
+// bodySide is bodies that go to one upstream after another.
+func bodySide() proxied {
+	post := func(target, framing, body string) string {
+		return "POST " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + framing + "\r\n\r\n" + body
+	}
+	p := proxied{side: side{
+		name: "bodies that go on to another upstream",
+		http: upstreamLog + `upstream two { server RAW1 max_fails=0; server RAW2 max_fails=0; }` + front(`
+			location / { proxy_pass http://two; proxy_next_upstream error http_503 non_idempotent; }
+			location /named/ { proxy_pass http://RAW1; error_page 502 404 = @other; proxy_intercept_errors on; }
+			location /path/ { proxy_pass http://RAW1; error_page 502 404 = /other/ok; proxy_intercept_errors on; }
+			location /own/ { proxy_pass http://RAW1; proxy_set_body first; error_page 502 = @other; }
+			location @other { proxy_pass http://RAW2; proxy_set_header X-Length $content_length; }
+			location /other/ { proxy_pass http://RAW2; }
+			location /11/ { proxy_pass http://two; proxy_http_version 1.1; proxy_next_upstream error non_idempotent; }`),
+		headers: []string{"X-Peer", "Content-Length"},
+	}, say: map[string]string{"s404-": "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "s503-": "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"}}
+	for _, path := range []string{"/drop1", "/drop2", "/s503-1", "/s503-2", "/named/drop", "/named/s404-", "/path/drop", "/path/s404-1", "/own/drop1", "/own/drop2", "/11/drop1", "/11/drop2"} {
+		p.raw = append(p.raw, post(path, "Content-Length: 5", "hello"), post(path, "Transfer-Encoding: chunked", "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"))
+	}
+	return p
+}
+
 // keptSide is connections to upstreams that carry several requests. The pauses let a closed one be noticed.
 func keptSide() proxied {
 	const pause = "60ms"
@@ -223,7 +253,7 @@ func keptSide() proxied {
 			location /d/ { proxy_pass http://d; } location /e/ { proxy_pass http://e; proxy_next_upstream off; } location /f/ { proxy_pass http://f; } location /ten/ { proxy_pass http://e; proxy_http_version 1.0; }`),
 		headers: []string{"X-Peer"},
 	}, say: map[string]string{"closing": "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "unasked": "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxMORE", "s404": "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"}}
-	for _, path := range strings.Fields("/a/1x /a/2x /a/3x /a/4x /a/closing /a/5x /a/6x /a/drop /a/7x /b/1x /b/2x /b/3x /b/drop1 /b/4x /c/1x 200ms /c/2x /c/3x /d/1x /d/2x /e/1x /e/drop /e/2x /e/unasked /e/3x /e/s404 /e/4x /f/1x /f/2x /ten/x /ten/y") {
+	for _, path := range strings.Fields("/a/1x /a/2x /a/3x /a/4x /a/closing /a/5x /a/6x /a/drop /a/7x /b/1x /b/2x /b/3x /b/drop1 /b/4x /c/1x 900ms /c/2x /c/3x /d/1x /d/2x /e/1x /e/drop /e/2x /e/unasked /e/3x /e/s404 /e/4x /f/1x /f/2x /ten/x /ten/y") {
 		if path[0] == '/' {
 			p.raw = append(p.raw, httpGet(path), pause)
 			continue

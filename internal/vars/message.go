@@ -36,8 +36,10 @@ var requestVars = map[string]Variable{
 	},
 	"content_type": joined(header.ContentType, ", "),
 	"content_length": func(r *request.Request, dst []byte) ([]byte, bool) {
-		v, ok := r.Get(header.ContentLength)
-		return append(dst, v...), ok
+		if v, ok := r.Get(header.ContentLength); ok || r.BodyLength >= 0 || !r.Body.Whole {
+			return append(dst, v...), ok
+		}
+		return appendInt(dst, r.Body.Length) // it came in chunks, and was read
 	},
 	"request_length": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return appendInt(dst, ofStream(r, request.Stream.RequestLength))
@@ -66,8 +68,11 @@ var requestVars = map[string]Variable{
 	"http_cookie":          joined(header.Cookie, "; "),
 }
 
-func uri(r *request.Request, dst []byte) ([]byte, bool)  { return appendKnown(dst, r.URI) }
-func args(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Args) }
+// A path or arguments that a configuration made empty are there, and empty.
+func uri(r *request.Request, dst []byte) ([]byte, bool) { return append(dst, r.URI...), r.URI != nil }
+func args(r *request.Request, dst []byte) ([]byte, bool) {
+	return append(dst, r.Args...), r.Args != nil
+}
 
 func serverName(r *request.Request, dst []byte) ([]byte, bool) {
 	if r.Settings == nil {
