@@ -253,7 +253,7 @@ func keptSide() proxied {
 			location /d/ { proxy_pass http://d; } location /e/ { proxy_pass http://e; proxy_next_upstream off; } location /f/ { proxy_pass http://f; } location /ten/ { proxy_pass http://e; proxy_http_version 1.0; }`),
 		headers: []string{"X-Peer"},
 	}, say: map[string]string{"closing": "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "unasked": "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxMORE", "s404": "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"}}
-	for _, path := range strings.Fields("/a/1x /a/2x /a/3x /a/4x /a/closing /a/5x /a/6x /a/drop /a/7x /b/1x /b/2x /b/3x /b/drop1 /b/4x /c/1x 900ms /c/2x /c/3x /d/1x /d/2x /e/1x /e/drop /e/2x /e/unasked /e/3x /e/s404 /e/4x /f/1x /f/2x /ten/x /ten/y") {
+	for _, path := range strings.Fields("/a/1x /a/2x /a/3x /a/4x /a/closing /a/5x /a/6x /a/drop /a/7x /b/1x /b/2x /b/3x /b/drop1 /b/4x /c/1x 900ms /c/2x /c/3x /d/late /d/late /e/1x /e/drop /e/2x /e/unasked /e/3x /e/s404 /e/4x /f/1x /f/2x /ten/x /ten/y") {
 		if path[0] == '/' {
 			p.raw = append(p.raw, httpGet(path), pause)
 			continue
