@@ -89,7 +89,8 @@ type Request struct {
 	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in request memory
 
 	Response Response
-	ZipIn    int64 // bytes that went into the compression of the body, and came out of it; ZipOut is 0 where there was none
+	Staller  Staller // nil: nobody wants to know
+	ZipIn    int64   // bytes that went into the compression of the body, and came out of it; ZipOut is 0 where there was none
 	ZipOut   int64
 
 	filters []Filter // that the body goes through

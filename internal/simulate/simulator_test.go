@@ -69,6 +69,23 @@ func TestStatus(t *testing.T) {
 		})
 }
 
+// Rewriting, if, passwords and try_files act as in the gateway: they decide which limits a request meets, and when.
+func TestWaysInside(t *testing.T) {
+	check(t, twoKinds+`limit_req_zone $binary_remote_addr zone=s:1m rate=1r/s; server { root /nowhere; rewrite ^/old /new;
+		location /new { limit_req zone=r; } location /ret { limit_req zone=r; if ($arg_v) { return 403; } }
+		location /rw { limit_req zone=s; rewrite ^ /new last; } location /try { try_files $uri @app; } location @app { limit_req zone=s; }
+		location /if { limit_req zone=s burst=9 nodelay; if ($arg_v = 1) { limit_rate 1k; } } location /in { internal; } location /auth { limit_req zone=r; auth_basic x; auth_basic_user_file none; }
+		location /post { limit_except GET { deny all; } } location /cycle { rewrite ^ /cycle; } }`,
+		[]string{
+			at(0, "/old"), at(1, "/old"), at(2, "/rw"), at(3, "/ret?v=1"), at(4, "/try/x"), at(5, "/try/x"), at(6, "/if?v=1"), at(7, "/in"), at(8, "/auth"),
+			at(2000, "/auth"), at(2001, "/post", `"method":"POST"`), at(2002, "/post"), at(2003, "/cycle"),
+		},
+		[]string{
+			"200 pass 0 -", "429 reject 0 r", "429 reject 0 r", "403 pass 0 -", "200 pass 0 -", "429 reject 0 s", "200 pass 0 -", "404 pass 0 -", "429 reject 0 r",
+			"401 pass 0 -", "403 pass 0 -", "200 pass 0 -", "500 pass 0 -",
+		})
+}
+
 // A place is taken when the delay is over, in the order of time, and answers stay in the order of events.
 func TestPlacesAreTakenAfterTheDelay(t *testing.T) {
 	http := twoKinds + `server { location / { limit_req zone=r burst=5; limit_conn c 1; } location /conn { limit_conn c 1; } location /req { limit_req zone=r burst=9 nodelay; } }`
