@@ -58,7 +58,7 @@ func without() []string {
 		"http_mirror_module", "http_autoindex_module", "http_split_clients_module", "http_referer_module",
 		"http_fastcgi_module", "http_uwsgi_module", "http_scgi_module", "http_grpc_module", "http_memcached_module",
 		"http_empty_gif_module", "http_browser_module",
-		"http_upstream_random_module", "http_upstream_zone_module", "http-cache"}
+		"http-cache"}
 }
 
 // printVersion writes what nginx -v writes.
