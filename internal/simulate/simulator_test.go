@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -143,8 +144,8 @@ func TestAnswersBehindOneThatWaits(t *testing.T) {
 			t.Fatalf("answer %d is that of %v", i, a.ID)
 		}
 	}
-	if n := len(s.spare); n > 2 {
-		t.Errorf("%d simulations were made, want 2", n)
+	if n := len(s.spare); n > 1 {
+		t.Errorf("%d simulations were made for those that wait, want 1", n)
 	}
 }
 
@@ -227,6 +228,39 @@ func TestAByteOrderMarkIsNoFault(t *testing.T) {
 	var bad *InputError
 	if err := s.Run(strings.NewReader(at(0, "/")+"\ufeff"+at(0, "/")), &out); !errors.As(err, &bad) || bad.Line != 2 {
 		t.Errorf("got %v, want line 2", err)
+	}
+}
+
+// Who asks line by line is answered line by line: nothing waits for a batch to be full.
+func TestAnswersComeAtOnce(t *testing.T) {
+	s := open(t, twoKinds+`server { limit_req zone=r burst=5; }`, "")
+	events, ask := io.Pipe()
+	answer, out := io.Pipe()
+	done := make(chan error, 1)
+	// owned by the test; ends with the input
+	go func() { done <- s.Run(events, out) }()
+	answers := bufio.NewScanner(answer)
+	for i := range 3 * batchSize {
+		if _, err := io.WriteString(ask, at(float64(i), "/", fmt.Sprintf(`"id":%d`, i))); err != nil {
+			t.Fatal(err)
+		}
+		if !answers.Scan() || !strings.HasPrefix(answers.Text(), fmt.Sprintf(`{"id":%d,`, i)) {
+			t.Fatalf("event %d: got %q", i, answers.Text())
+		}
+	}
+	ask.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A reader of the answers who leaves ends it, and reading ahead with it.
+func TestNobodyReadsTheAnswers(t *testing.T) {
+	s := open(t, twoKinds+`server { limit_req zone=r burst=5; }`, "")
+	answer, out := io.Pipe()
+	answer.Close()
+	if err := s.Run(&lines{[]byte(at(0, "/")), 1_000_000}, out); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
 	}
 }
 
