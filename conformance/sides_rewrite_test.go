@@ -171,4 +171,14 @@ var rewriteSides = []side{
 		},
 		headers: []string{"Location", "Content-Type", "Access-Control-Allow-Origin", "Access-Control-Max-Age", "X-Plain"},
 	},
+	{
+		name: "variables of paths and arguments that are there, empty, or missing",
+		http: `log_format v '[$uri] [$args] [$is_args] [$document_uri] [$request_filename] [$document_root] [$remote_user] [$sent_http_cache_control] [$arg_l:$arg_]'; access_log logs/access.log v;
+		server { listen 127.0.0.1:@8080@; root html; location / { return 200 "$arg_l:$arg_"; } location /set { add_header Cache-Control a; add_header Cache-Control b; return 200 x; } location /al/ { alias html/x/; return 200 "$request_filename"; }
+			location ~ ^/re/(.*)$ { alias html/$1; return 200 "$request_filename $1"; } location /drop { rewrite ^ /? last; } location /drop2 { rewrite ^ /x? break; return 200 "$is_args"; } location /setargs { set $args ""; return 200 "[$args]"; }
+			location /limit_rate { set $limit_rate $arg_l; add_header X-Rate $limit_rate; return 200 OK; } location /seta { set $args "l=9"; return 200 "$arg_l $is_args$args $request_uri"; } location /det { rewrite ^ /al/ break; return 200 "$request_filename"; } }`,
+		raw: []string{httpGet("/arg?l=42"), httpGet("/../bad_uri"), httpGet("/?"), httpGet("/x?"), httpGet("/set"), httpGet("/al/y"), httpGet("/re/y/z"), httpGet("/drop?q"), httpGet("/drop"), httpGet("/drop2?q"), httpGet("/setargs?q"),
+			httpGet("/limit_rate?l=40k"), httpGet("/limit_rate"), httpGet("/seta?x"), httpGet("/det"), "BAD\r\n\r\n", httpGet("/a%20b?L=1&l=2")},
+		headers: []string{"X-Rate"},
+	},
 }
