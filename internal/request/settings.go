@@ -80,15 +80,15 @@ type Shaper interface {
 	SendBody(r *Request, p []byte) error
 }
 
-// Pace is how far a response held to limit_rate is; its arithmetic is package shape's.
+// Pace is how far a response held to limit_rate is; package shape keeps it.
 type Pace struct {
-	Begun bool           // the rate was looked up
-	Held  bool           // the rate counts, since From
-	Rate  int64          // bytes a second; 0: not held
-	After int64          // bytes that go before the rate counts
-	Sent  int64          // bytes so far, head and framing included as far as they are known
-	From  limitgate.Time // since when the rate counts
-	Mark  int64          // Sent, then
+	Begun bool // the rate was looked up
+	Held  bool // the rate counts, and State with it
+	Rate  int64
+	After int64 // bytes that go before the rate counts
+	Sent  int64 // bytes so far, head and framing included as far as they are known
+	State limitgate.State
+	Seen  limitgate.Time // the last time State was asked or told of
 }
 
 // LimitStatus is the outcome of a kind of limit over one request, for $limit_req_status and $limit_conn_status.

@@ -129,7 +129,7 @@ func (h *Handler) hold(r *request.Request, wait time.Duration) error {
 		return err
 	}
 	if sent := r.Stream.BytesSent(); sent > r.Pace.Sent {
-		r.Pace.Sent = sent
+		count(&r.Pace, sent-r.Pace.Sent)
 		return nil
 	}
 	if !r.Stream.Sleep(wait) {
