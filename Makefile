@@ -57,8 +57,9 @@ stress:
 sides:
 	go test -p 1 -shuffle=on ./conformance ./examples
 
-# The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules. A
-# short form is part of test. make conformance [RUNS=500] [SEED=the one that was printed]
+# The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules of
+# limit_req, and of limit_conn with a backend that holds each request by that clock. A short form is part of test.
+# make conformance [RUNS=500] [SEED=the one that was printed]
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
 

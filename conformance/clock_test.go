@@ -128,7 +128,8 @@ func (c *clocked) read(log io.Reader) string {
 		if !strings.Contains(line, "[debug]") {
 			said.WriteString(line[:min(len(line), 300)] + "\n")
 		}
-		for _, mark := range []string{"accept: ", "limit_req[", "limiting requests", "delaying request", "event timer add: ", "http close request"} {
+		for _, mark := range []string{"accept: ", "limit_req[", "limiting requests", "delaying request", "event timer add: ",
+			"limiting connections", "http init upstream", "http close request"} {
 			if strings.Contains(line, mark) {
 				c.lines <- line
 				break
@@ -207,23 +208,18 @@ func (r *ruling) learn(text string) bool {
 		s, _, _ = strings.Cut(s, " ")
 		return strings.TrimSuffix(s, ",")
 	}
-	zone := func() string {
-		_, s, _ := strings.Cut(text, `by zone "`)
-		s, _, _ = strings.Cut(s, `"`)
-		return s
-	}
 	switch {
 	case strings.HasPrefix(text, "limit_req["):
 		r.Asked = append(r.Asked, text[strings.LastIndexByte(text, ' ')+1:])
 	case strings.HasPrefix(text, "limiting requests, dry run"):
-		r.Dry, r.Excess, r.Zone = "reject", excess(), zone()
+		r.Dry, r.Excess, r.Zone = "reject", excess(), zoneIn(text)
 	case strings.HasPrefix(text, "delaying request, dry run"):
-		r.Dry, r.Excess, r.Zone = "delay", excess(), zone()
+		r.Dry, r.Excess, r.Zone = "delay", excess(), zoneIn(text)
 	case strings.HasPrefix(text, "limiting requests"):
-		r.Verdict, r.Excess, r.Zone = "reject", excess(), zone()
+		r.Verdict, r.Excess, r.Zone = "reject", excess(), zoneIn(text)
 	case strings.HasPrefix(text, "delaying request"):
-		r.Verdict, r.Excess, r.Zone = "delay", excess(), zone()
-	case strings.HasPrefix(text, "event timer add: ") && r.Verdict == "delay":
+		r.Verdict, r.Excess, r.Zone = "delay", excess(), zoneIn(text)
+	case strings.HasPrefix(text, "event timer add: ") && r.Verdict == "delay" && r.Delay == 0:
 		f := strings.FieldsFunc(text, func(c rune) bool { return c == ':' || c == ' ' })
 		r.Delay, _ = strconv.Atoi(f[4])
 		return true
@@ -231,6 +227,13 @@ func (r *ruling) learn(text string) bool {
 		return true
 	}
 	return false
+}
+
+// zoneIn is the zone that a line of the log names.
+func zoneIn(line string) string {
+	_, s, _ := strings.Cut(line, `by zone "`)
+	s, _, _ = strings.Cut(s, `"`)
+	return s
 }
 
 // status reads an answer to its end; 0 is none.

@@ -84,29 +84,36 @@ func TestFieldCasesANumbers(t *testing.T) {
 		}
 	})
 
-	t.Run("18", func(t *testing.T) { // a zone too small for its keys keeps the debt of who owes most
-		zone := memzone.New(memzone.Config{Bytes: 32 << 10})
-		l, err := limitgate.NewLimiter(zone, limitgate.Req{Rate: limitgate.PerMinute(1), Burst: 5, NoDelay: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		take := func(key string) limitgate.Decision {
-			d, err := l.TakeAt(context.Background(), instant, key, 1)
+	t.Run("18", func(t *testing.T) { // a zone too small for its keys keeps the debt of who owes most, or of everybody in it
+		for _, overflow := range []memzone.Overflow{memzone.Evict, memzone.Reject} {
+			zone := memzone.New(memzone.Config{Bytes: 32 << 10, Overflow: overflow})
+			l, err := limitgate.NewLimiter(zone, limitgate.Req{Rate: limitgate.PerMinute(1), Burst: 5, NoDelay: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return d
-		}
-		for range 6 {
-			take("victim")
-		}
-		for i := range 5000 {
-			if d := take(fmt.Sprint("other ", i)); !d.Admitted() {
-				t.Fatalf("new key %d: got %v, want a place", i, d.Outcome)
+			take := func(key string) limitgate.Decision {
+				d, err := l.TakeAt(context.Background(), instant, key, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
 			}
-		}
-		if d := take("victim"); d.Outcome != limitgate.Rejected {
-			t.Errorf("the victim after 5000 other keys: got %v, want REJECTED", d.Outcome)
+			for range 6 {
+				take("victim")
+			}
+			refused := 0
+			for i := range 5000 {
+				if d := take(fmt.Sprint("other ", i)); !d.Admitted() {
+					refused++
+				}
+			}
+			// 32k are 2048 places: with reject nearly all of the other keys beyond them are refused.
+			if evicts := overflow == memzone.Evict; evicts && refused > 0 || !evicts && refused < 5000-2048 {
+				t.Errorf("overflow %v: got %d of 5000 new keys refused", overflow, refused)
+			}
+			if d := take("victim"); d.Outcome != limitgate.Rejected || d.NoRoom {
+				t.Errorf("overflow %v: the victim after 5000 other keys: got %v, want REJECTED by its limit", overflow, d.Outcome)
+			}
 		}
 	})
 

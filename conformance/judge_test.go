@@ -26,7 +26,7 @@ type simulated struct {
 	Limit   string
 	Excess  string
 	DryRun  string `json:"dry_run"`
-	Limits  []struct{ Excess string }
+	Limits  []struct{ Zone, Excess string }
 }
 
 // simulate asks limitgate what nginx would decide.
@@ -43,7 +43,9 @@ func simulate(t *testing.T, s schedule) []simulated {
 		for _, h := range a.headers {
 			headers[h[0]] = h[1]
 		}
-		line, err := json.Marshal(map[string]any{"at_ms": a.at, "remote_addr": "unix:", "method": a.method, "uri": a.uri, "host": "h", "headers": headers})
+		line, err := json.Marshal(map[string]any{
+			"at_ms": a.at, "duration_ms": a.stay, "remote_addr": "unix:", "method": a.method, "uri": a.uri, "host": "h", "headers": headers,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,8 +73,13 @@ func (a *simulated) ruling(like ruling) ruling {
 	if a.Verdict != "pass" || a.DryRun != "" {
 		r.Zone, r.Excess = a.Limit, a.Excess
 	}
-	for i := range a.Limits {
-		r.Asked = append(r.Asked, a.Limits[i].Excess)
+	for _, l := range a.Limits {
+		if !isPlaces(l.Zone) {
+			r.Asked = append(r.Asked, l.Excess)
+		}
+	}
+	if isPlaces(r.Zone) {
+		r.Excess = "" // nginx has none for it
 	}
 	// nginx stops at the first limit that refuses; simulate tells of those behind it too.
 	if n := len(like.Asked); (r.Verdict == "reject" || r.Dry == "reject") && n < len(r.Asked) && n > 0 {

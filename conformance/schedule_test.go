@@ -18,6 +18,7 @@ type schedule struct {
 // asked is one request of a schedule.
 type asked struct {
 	at      int64
+	stay    int64 // ms at the backend
 	method  string
 	uri     string
 	headers [][2]string

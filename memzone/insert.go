@@ -113,12 +113,12 @@ func (z *Zone) look(c *candidates, h uint64, now limitgate.Time, l *limitgate.Li
 
 // room tells whether an insert of h would find a place.
 func (z *Zone) room(t *table, h uint64, now limitgate.Time, l *limitgate.Limit) bool {
-	if z.overflow == Evict && l.Kind != limitgate.KindConn {
+	if !z.rejects.Load() && l.Kind != limitgate.KindConn {
 		return true
 	}
 	c := t.candidates(h)
 	x := z.look(&c, h, now, l)
-	return x.found || x.sealed || x.mine.s != nil || x.free.s != nil || z.overflow == Evict && x.cold.s != nil
+	return x.found || x.sealed || x.mine.s != nil || x.free.s != nil || !z.rejects.Load() && x.cold.s != nil
 }
 
 // insert makes state the state of h in t, where find had not found it, unless somebody else did so meanwhile or a resize

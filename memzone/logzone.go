@@ -63,7 +63,7 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 		return a, c
 	}
 	if m != limitgate.Take {
-		if !s.hasRoom(lg, skip, uint32(cost), now, z.overflow == Evict) {
+		if !s.hasRoom(lg, skip, uint32(cost), now, !z.rejects.Load()) {
 			return limitgate.Answer{Outcome: limitgate.NoRoom}, c
 		}
 		return a, c
@@ -87,7 +87,7 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 // extend makes room for k more stamps of h after its oldest skip are forgotten. It gives its log, made if there is none, or
 // nil if there is no room; then nothing has changed.
 func (z *Zone) extend(s *shard, l *logState, h uint64, skip, k uint32, now limitgate.Time) *logState {
-	if !s.hasRoom(l, skip, k, now, z.overflow == Evict) {
+	if !s.hasRoom(l, skip, k, now, !z.rejects.Load()) {
 		return nil
 	}
 	if l != nil {

@@ -135,7 +135,7 @@ func (z *Zone) carrySlot(t *table, s *slot, n *table, now limitgate.Time, l *lim
 		}
 		h := a & ownerMask
 		for {
-			f, _, _ := z.insert(n, h, b, now, l, z.overflow == Evict)
+			f, _, _ := z.insert(n, h, b, now, l, !z.rejects.Load())
 			if f == done {
 				break
 			}

@@ -138,7 +138,7 @@ func evictionConservation(t *testing.T, z *Zone, a limitgate.Algorithm, charges 
 		}
 	}
 	st := z.Stats()
-	if bad.Load()+twice.Load() > 0 || z.overflow == Reject && st.HotEvictions > 0 {
+	if bad.Load()+twice.Load() > 0 || z.Overflow() == Reject && st.HotEvictions > 0 {
 		t.Errorf("%d impossible states, %d keys seen twice, %+v", bad.Load(), twice.Load(), st)
 	}
 }

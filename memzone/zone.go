@@ -35,16 +35,21 @@ type Config struct {
 	// end it is 64 bytes for each 7 stamps of a key.
 	Bytes    int
 	Overflow Overflow
+
+	// Seed fixes where keys lie, so that what a full zone does can be had again: for simulations and tests. 0, which is for
+	// everything that strangers can reach, draws a seed for each zone.
+	Seed uint64
 }
 
 // Zone is a table of states in memory. It is safe for concurrent use. Make one with New.
 type Zone struct {
-	seed     maphash.Seed
-	overflow Overflow
-	kind     atomic.Uint32 // limitgate.Kind
-	table    atomic.Pointer[table]
-	bound    atomic.Pointer[limitgate.Bound]
-	drain    atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
+	seed    maphash.Seed
+	fixed   uint64        // Config.Seed
+	rejects atomic.Bool   // Overflow is Reject
+	kind    atomic.Uint32 // limitgate.Kind
+	table   atomic.Pointer[table]
+	bound   atomic.Pointer[limitgate.Bound]
+	drain   atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
 
 	resizing sync.Mutex // held by Resize, so that there is one at a time
 
@@ -61,10 +66,22 @@ func New(c Config) *Zone {
 	if c.Bytes <= 0 {
 		c.Bytes = DefaultBytes
 	}
-	z := &Zone{seed: maphash.MakeSeed(), overflow: c.Overflow}
+	z := &Zone{seed: maphash.MakeSeed(), fixed: c.Seed}
+	z.SetOverflow(c.Overflow)
 	z.table.Store(newTable(c.Bytes, 0))
 	z.bound.Store(new(limitgate.Bound))
 	return z
+}
+
+// SetOverflow changes what the zone does with a new key that finds no room. States and requests under way are not touched.
+func (z *Zone) SetOverflow(o Overflow) { z.rejects.Store(o == Reject) }
+
+// Overflow is what the zone does with a new key that finds no room.
+func (z *Zone) Overflow() Overflow {
+	if z.rejects.Load() {
+		return Reject
+	}
+	return Evict
 }
 
 // Bytes is the size of the table now.
@@ -115,7 +132,11 @@ func (z *Zone) Rebind() { z.bound.Store(new(limitgate.Bound)) }
 
 // hash gives the fingerprint of a key in its place in W0: 56 bits over an empty byte, never 0.
 func (z *Zone) hash(key string) uint64 {
-	if h := maphash.Comparable(z.seed, key) & ownerMask; h != 0 {
+	h := maphash.Comparable(z.seed, key)
+	if z.fixed != 0 {
+		h = fixedHash(z.fixed, key)
+	}
+	if h &= ownerMask; h != 0 {
 		return h
 	}
 	return 1 << 8
@@ -158,7 +179,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		f := moved
 		if p == nil {
-			f, p, w0 = z.insert(t, h, uint64(n), now, l, z.overflow == Evict)
+			f, p, w0 = z.insert(t, h, uint64(n), now, l, !z.rejects.Load())
 		} else if pair.CAS(p, w0, w1, w0, uint64(n)) {
 			f = done
 		}

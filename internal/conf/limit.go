@@ -16,10 +16,11 @@ type ZoneSize struct {
 
 // LimitReqZone is a limit_req_zone directive.
 type LimitReqZone struct {
-	Key  Word
-	Zone ZoneSize
-	Rate Rate
-	At   Pos
+	Key    Word
+	Zone   ZoneSize
+	Rate   Rate
+	Reject bool // overflow=reject
+	At     Pos
 }
 
 // LimitReq is a limit_req directive.
@@ -48,6 +49,7 @@ type LimitConn struct {
 // ReadLimitReqZone reads a limit_req_zone directive.
 func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
 	z := LimitReqZone{Key: d.Args[0], Rate: Rate{Text: "1r/s", Milli: 1000, Per: second}, At: d.Pos}
+	extended := false
 	for _, a := range d.Args[1:] {
 		switch name, value, _ := strings.Cut(a.Text, "="); name {
 		case "zone":
@@ -63,6 +65,12 @@ func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
 				return z, false
 			}
 			z.Rate = rate
+		case "overflow":
+			reject, ok := readOverflow(a, value, errs)
+			if !ok {
+				return z, false
+			}
+			z.Reject, extended = reject, true
 		default:
 			badParameter(d, a, errs)
 			return z, false
@@ -72,7 +80,20 @@ func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
 		errs.Add(d.Pos, `"`+d.Name+`" must have "zone" parameter`, "add zone=NAME:SIZE, for example zone=one:10m")
 		return z, false
 	}
+	if len(d.Args) > 3 && !extended {
+		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
+		return z, false
+	}
 	return z, true
+}
+
+// readOverflow reads what a full zone does.
+func readOverflow(a Word, value string, errs *Errors) (reject, ok bool) {
+	if value != "evict" && value != "reject" {
+		errs.Add(a.Pos, `invalid value "`+a.Text+`"`, "a full zone forgets the key that is closest to drained, overflow=evict, or refuses new ones, overflow=reject")
+		return false, false
+	}
+	return value == "reject", true
 }
 
 // ReadLimitReq reads a limit_req directive.

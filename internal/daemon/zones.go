@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/memzone"
 )
 
@@ -34,36 +35,36 @@ func newZones(now func() limitgate.Time) *zones {
 type zoneUse struct {
 	zones *zones
 	held  map[string]*zone
-	bytes map[string]int
+	specs map[string]phase.ZoneSpec
 }
 
 func (zs *zones) use() *zoneUse {
-	return &zoneUse{zones: zs, held: map[string]*zone{}, bytes: map[string]int{}}
+	return &zoneUse{zones: zs, held: map[string]*zone{}, specs: map[string]phase.ZoneSpec{}}
 }
 
 // Zone returns the zone of a name. One that runs under another key is refused, in nginx's words: what its states count
 // would change under them.
-func (u *zoneUse) Zone(name, key string, bytes int) (limitgate.Zone, error) {
-	zs := u.zones
+func (u *zoneUse) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
+	zs, name := u.zones, spec.Name
 	zs.mu.Lock()
 	defer zs.mu.Unlock()
 	z := u.held[name]
 	if z == nil {
 		z = zs.byName[name]
 	}
-	if z != nil && z.key != key {
+	if z != nil && z.key != spec.Key {
 		if u.held[name] != nil || zs.runs != nil && zs.runs.held[name] == z {
-			return nil, z.keyError(key)
+			return nil, fmt.Errorf("%s %q uses the %q key while previously it used the %q key", spec.Directive, name, spec.Key, z.key)
 		}
 		z = nil // only generations on their way out know it
 	}
 	if u.held[name] == nil {
-		if err := reserve(bytes); err != nil {
+		if err := reserve(spec.Bytes); err != nil {
 			return nil, err
 		}
 	}
 	if z == nil {
-		z = &zone{name: name, key: key, mem: memzone.New(memzone.Config{Bytes: bytes})}
+		z = &zone{name: name, key: spec.Key, mem: memzone.New(memzone.Config{Bytes: spec.Bytes, Overflow: overflow(spec)})}
 		zs.byName[name] = z
 	}
 	if u.held[name] == nil {
@@ -72,36 +73,41 @@ func (u *zoneUse) Zone(name, key string, bytes int) (limitgate.Zone, error) {
 		// The limits of this configuration must not learn the bursts of the one before.
 		z.mem.Rebind()
 	}
-	u.bytes[name] = bytes
+	u.specs[name] = spec
 	return z.mem, nil
 }
 
-func (z *zone) keyError(key string) error {
-	directive := "limit_req"
-	if z.mem.Kind() == limitgate.KindConn {
-		directive = "limit_conn_zone"
+// overflow is what a zone does when it is full.
+func overflow(spec phase.ZoneSpec) memzone.Overflow {
+	if spec.Reject {
+		return memzone.Reject
 	}
-	return fmt.Errorf("%s %q uses the %q key while previously it used the %q key", directive, z.name, key, z.key)
+	return memzone.Evict
 }
 
-// commit makes u the running generation's: zones get the sizes it asked for.
+// commit makes u the running generation's: zones get the sizes and the policies it asked for.
 func (u *zoneUse) commit() error {
 	u.zones.mu.Lock()
 	u.zones.runs = u
 	u.zones.mu.Unlock()
 	for name, z := range u.held {
-		if _, err := z.mem.Resize(u.bytes[name], u.zones.now()); err != nil {
+		z.mem.SetOverflow(overflow(u.specs[name]))
+		if _, err := z.mem.Resize(u.specs[name].Bytes, u.zones.now()); err != nil {
 			return fmt.Errorf("resizing zone %q: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// capacities says for each zone, in the order of their names, how many keys it holds.
+// capacities says for each zone, in the order of their names, how many keys it holds, and what becomes of those beyond.
 func (u *zoneUse) capacities() (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(u.held)) {
 		z := u.held[name].mem
-		lines = append(lines, fmt.Sprintf("zone %q: %d bytes hold %d limited keys at one time", name, z.Bytes(), z.Capacity()))
+		line := fmt.Sprintf("zone %q: %d bytes hold %d limited keys at one time", name, z.Bytes(), z.Capacity())
+		if z.Overflow() == memzone.Reject {
+			line += ", new ones beyond are refused"
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -8,12 +8,19 @@ import (
 	"testing"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/memzone"
 )
+
+// spec is a limit_req_zone.
+func spec(name, key string, bytes int) phase.ZoneSpec {
+	return phase.ZoneSpec{Name: name, Directive: "limit_req", Key: key, Bytes: bytes}
+}
 
 // oneAMinute binds a limit of one a minute and a burst to a zone of a generation.
 func oneAMinute(t *testing.T, u *zoneUse, name, key string, bytes int, burst int64) *limitgate.Limiter {
 	t.Helper()
-	z, err := u.Zone(name, key, bytes)
+	z, err := u.Zone(spec(name, key, bytes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +73,7 @@ func TestZoneUnderAnotherKeyIsRefusedWhileItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := zs.use()
-	_, err := second.Zone("one", "$b", 64<<10)
+	_, err := second.Zone(spec("one", "$b", 64<<10))
 	if want := `limit_req "one" uses the "$b" key while previously it used the "$a" key`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -78,7 +85,7 @@ func TestZoneUnderAnotherKeyIsRefusedWhileItRuns(t *testing.T) {
 	}
 	// first still drains; a new configuration may use the name for something else now.
 	third := zs.use()
-	z, err := third.Zone("one", "$b", 64<<10)
+	z, err := third.Zone(spec("one", "$b", 64<<10))
 	if err != nil || z == limitgate.Zone(first.held["one"].mem) {
 		t.Errorf("a name given up by the running configuration: %v, %v, want a zone of its own", z, err)
 	}
@@ -125,6 +132,57 @@ func TestZonesTellHowManyKeysTheyHold(t *testing.T) {
 	}
 }
 
+// A reload that changes overflow= keeps the debts, and the policy is the running configuration's.
+func TestOverflowChangesWithAReloadAndDebtStays(t *testing.T) {
+	now := limitgate.Time(1e18)
+	zs := newZones(func() limitgate.Time { return now })
+	open := func(reject bool) (*zoneUse, *limitgate.Limiter) {
+		u := zs.use()
+		s := spec("one", "$a", 32<<10)
+		s.Reject = reject
+		if _, err := u.Zone(s); err != nil {
+			t.Fatal(err)
+		}
+		z, err := u.Zone(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := limitgate.NewLimiter(z, limitgate.Req{Rate: limitgate.PerMinute(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u, l
+	}
+	first, l := open(false)
+	if err := first.commit(); err != nil {
+		t.Fatal(err)
+	}
+	outcome(t, l, now, "a")
+	second, l := open(true)
+	if got := second.held["one"].mem.Overflow(); got != memzone.Evict {
+		t.Errorf("before the commit: got %v, want what runs: evict", got)
+	}
+	if err := second.commit(); err != nil {
+		t.Fatal(err)
+	}
+	first.close()
+	if got := outcome(t, l, now+1, "a"); got != limitgate.Rejected {
+		t.Errorf("after the reload: got %v, want REJECTED: the debt is kept", got)
+	}
+	if got, want := second.capacities(), `zone "one": 32768 bytes hold 1365 limited keys at one time, new ones beyond are refused`; len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	refused := 0
+	for i := range 5000 {
+		if outcome(t, l, now+1, strconv.Itoa(i)) == limitgate.Rejected {
+			refused++
+		}
+	}
+	if refused == 0 || second.held["one"].mem.Stats().HotEvictions != 0 {
+		t.Errorf("5000 keys: got %d refused and %d evicted, want some refused and none evicted", refused, second.held["one"].mem.Stats().HotEvictions)
+	}
+}
+
 func TestZoneThatIsMoreThanTheMachineHas(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("any machine may have what fits into an int here")
@@ -140,7 +198,7 @@ func TestZoneThatIsMoreThanTheMachineHas(t *testing.T) {
 	defer second.close()
 	for _, name := range []string{"one", "two"} {
 		for _, bytes := range []int{math.MaxInt / 2, math.MaxInt} {
-			if _, err := second.Zone(name, "$a", bytes); err == nil {
+			if _, err := second.Zone(spec(name, "$a", bytes)); err == nil {
 				t.Errorf("zone %s of %d bytes: no error", name, bytes)
 			}
 		}

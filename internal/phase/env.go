@@ -37,9 +37,18 @@ type Env struct {
 
 // Zones hands out zones by name. The same name gives the same state in every program of a process.
 type Zones interface {
-	// Zone returns the zone of a name, made or resized to bytes. key is the text of the zone's key: a zone that lives
-	// under another key is refused, as in nginx.
-	Zone(name, key string, bytes int) (limitgate.Zone, error)
+	// Zone returns the zone that a configuration describes, made or resized. A zone that lives under another key is refused,
+	// as in nginx.
+	Zone(z ZoneSpec) (limitgate.Zone, error)
+}
+
+// ZoneSpec is a zone as a configuration describes it.
+type ZoneSpec struct {
+	Name      string
+	Directive string // that declares it, for messages
+	Key       string // the text of its key
+	Bytes     int
+	Reject    bool // overflow=reject
 }
 
 // Files hands out append-only files by path, one writer for each path, reopened on request.

@@ -41,8 +41,10 @@ const (
 	Done
 	// Fail means that r.Response.Status is an error or redirect without a body: the program finds the page for it.
 	Fail
-	// Redirect means that r.URI changed: the request goes back to Match.
+	// Redirect means that the Rewrite phase changed r.URI: the request goes back to Match.
 	Redirect
+	// Detour means that the request goes on at r.Detour, as if that had been asked for.
+	Detour
 	// Hold means that a request with a Report is delayed and has to be asked again, by the same phase, after the delay.
 	Hold
 )

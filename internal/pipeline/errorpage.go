@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/limitgate/limitgate/internal/conf"
-	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -57,9 +56,14 @@ func (j *journey) send(page *errorPage) int {
 	target := valueOf(r, page.target)
 	switch {
 	case len(target) > 0 && target[0] == '/':
-		return j.inside(target)
+		if string(r.Method) != "HEAD" {
+			r.Method = methodGet
+		}
+		r.Detour.Path, r.Detour.Args, _ = bytes.Cut(target, []byte{'?'})
+		return j.detour()
 	case len(target) > 0 && target[0] == '@':
-		return j.named(target)
+		r.Detour = request.Detour{Path: target}
+		return j.detour()
 	}
 	if !isRedirect(page.answer) {
 		r.ErrStatus = 302
@@ -67,39 +71,6 @@ func (j *journey) send(page *errorPage) int {
 	r.Response.Location = target
 	place(r)
 	return j.page(r.ErrStatus)
-}
-
-// inside sends the request to another path, as if it had been asked for.
-func (j *journey) inside(target []byte) int {
-	r := j.r
-	if string(r.Method) != "HEAD" {
-		r.Method = methodGet
-	}
-	path, args, _ := bytes.Cut(target, []byte{'?'})
-	if !j.mayRedirect(`internally redirecting to "%s"`, path) {
-		return j.fail()
-	}
-	r.URI, r.Args = path, args
-	r.Internal, r.Rewritten = true, true
-	j.enter(j.p.servers[r.Server].scope)
-	return atServer
-}
-
-// named sends the request to a location that has a name and no path. Its own path stays.
-func (j *journey) named(name []byte) int {
-	r := j.r
-	if !j.mayRedirect(`redirect to named location "%s"`, name) {
-		return j.fail()
-	}
-	location, found := j.p.servers[r.Server].locations.Named(name)
-	if !found {
-		r.Logf(errorlog.Error, `could not find named location "%s"`, name)
-		r.Fail(500)
-		return j.fail()
-	}
-	r.Internal = true
-	j.enter(location)
-	return atLocation
 }
 
 var methodGet = []byte("GET")

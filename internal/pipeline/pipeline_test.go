@@ -25,11 +25,11 @@ import (
 // zones makes each zone once, by name.
 type zones map[string]*memzone.Zone
 
-func (z zones) Zone(name, _ string, bytes int) (limitgate.Zone, error) {
-	if z[name] == nil {
-		z[name] = memzone.New(memzone.Config{Bytes: bytes})
+func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
+	if z[spec.Name] == nil {
+		z[spec.Name] = memzone.New(memzone.Config{Bytes: spec.Bytes})
 	}
-	return z[name], nil
+	return z[spec.Name], nil
 }
 
 // files are files that stay in memory.

@@ -12,8 +12,7 @@ import (
 type journey struct {
 	p     *Program
 	r     *request.Request
-	phase phase.ID // that answers
-	paged bool     // error_page was asked: once a request, as in nginx without recursive_error_pages
+	paged bool // error_page was asked: once a request, as in nginx without recursive_error_pages
 }
 
 // The places in phase.Order where a request may go on.
@@ -24,9 +23,6 @@ const (
 	atLocation = int(phase.Rewrite)
 	atEnd      = int(phase.Record)
 )
-
-// maxRedirects bounds the redirects inside (NGX_HTTP_MAX_URI_CHANGES).
-const maxRedirects = 10
 
 // Serve implements edge.Program.
 func (p *Program) Serve(r *request.Request) {
@@ -40,18 +36,13 @@ func (p *Program) Serve(r *request.Request) {
 	defer p.settle(r)
 	j := journey{p: p, r: r}
 	for at := j.begin(a); at < atEnd; {
-		switch j.walk(at, atEnd) {
-		case phase.Redirect:
-			at = j.redirected()
-		case phase.Continue:
+		next := j.walk(at, atEnd)
+		if next == phase.Continue {
 			// No phase had an answer.
 			r.Fail(404)
-			at = j.fail()
-		case phase.Fail:
-			at = j.fail()
-		default:
-			at = atEnd
+			next = phase.Fail
 		}
+		at = j.turn(next)
 	}
 	if !r.Response.Silent {
 		r.Complete = r.Finish() == nil
@@ -96,7 +87,6 @@ func (j *journey) walk(at, end int) phase.Next {
 		if h == nil {
 			continue
 		}
-		j.phase = id
 		next := h.Serve(j.r)
 		if id == phase.Match {
 			next = j.matched(next)
@@ -124,28 +114,15 @@ func (j *journey) matched(next phase.Next) phase.Next {
 	return phase.Fail
 }
 
-// redirected sends a request whose path a phase has changed back. The rewrite phases look for its location anew; the
-// content phase, with the index of a folder, begins as if the new path had been asked for (ngx_http_internal_redirect).
-func (j *journey) redirected() int {
-	at, doing := atMatch, `processing "%s"`
-	if j.phase == phase.Content {
-		at, doing = atServer, `internally redirecting to "%s"`
-	}
-	if !j.mayRedirect(doing, j.r.URI) {
+// turn says where a request goes on that a phase did not let go on to the next.
+func (j *journey) turn(next phase.Next) int {
+	switch next {
+	case phase.Redirect:
+		return j.rewritten()
+	case phase.Detour:
+		return j.detour()
+	case phase.Fail:
 		return j.fail()
 	}
-	j.r.Rewritten = true
-	j.enter(j.p.servers[j.r.Server].scope)
-	return at
-}
-
-// mayRedirect counts a redirect inside. After too many it makes the answer an error; doing and uri say which one it was.
-func (j *journey) mayRedirect(doing string, uri []byte) bool {
-	j.r.Redirects++
-	if j.r.Redirects <= maxRedirects {
-		return true
-	}
-	j.r.Logf(errorlog.Error, "rewrite or internal redirection cycle while "+doing, uri)
-	j.r.Fail(500)
-	return false
+	return atEnd
 }

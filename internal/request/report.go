@@ -8,7 +8,7 @@ import (
 
 // Report is what the limits said of a request, for tools that decide on requests and do not serve them. Whoever wants one
 // sets Request.Report after Reset; the limit phase fills it. A request with a report never sleeps for a limit: where one
-// that is delayed still has limits to meet, the phase answers phase.Hold.
+// that is delayed still has places to take, the phase answers phase.Hold, once.
 type Report struct {
 	// Limits are those that took part: limit_req before limit_conn, each kind in the order of the file. Behind one that
 	// refuses, those of limit_conn were not asked.
@@ -21,6 +21,8 @@ type Report struct {
 	Rehearsed  limitgate.Outcome // what a dry run would have made of it
 	Delay      time.Duration     // how long the request waits, whatever happens then
 	RetryAfter int64             // seconds, as the answer says; 0: it does not
+
+	waited bool // for its Delay
 }
 
 // LimitReport is what one limit said. What is less than a millisecond of delay has passed, as in the answer.
@@ -31,6 +33,15 @@ type LimitReport struct {
 
 // Reset empties the report and keeps its memory.
 func (p *Report) Reset() { *p = Report{Limits: p.Limits[:0]} }
+
+// MustWait reports whether there is a delay that the request did not wait for yet. Who is told so waits.
+func (p *Report) MustWait() bool {
+	if p.Delay == 0 || p.waited {
+		return false
+	}
+	p.waited = true
+	return true
+}
 
 // Add notes what the limits of one kind said together; theirs stand in Limits from index first on, and leg is the place of
 // the one that decided behind first. The second kind binds where it is graver than the first; a rehearsal binds nobody, but

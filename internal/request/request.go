@@ -46,12 +46,13 @@ type Request struct {
 	Location  int // index of the location, or of the server's own scope before one is matched
 	Settings  *Settings
 	Shaper    Shaper
-	Internal  bool     // inside an internal redirect
+	Internal  bool     // its path is not the client's: internal locations let it in
 	Rewritten bool     // URI is no longer what Target says: a redirect inside replaced it
 	Resolved  bool     // the realip phase found ClientAddr in what proxies said: it looks once a request
 	Pipelined bool     // it arrived together with the request before it ($pipe); set by the edge
 	Complete  bool     // the whole answer went out ($request_completion); set by the program
-	Redirects int      // internal redirects so far
+	Redirects int      // redirects inside so far
+	Detour    Detour   // where phase.Detour sends the request
 	Captures  [][]byte // of the last regular expression that matched: $0 first
 
 	// Slots hold the values of variables that a configuration defines (map, geo, set), by index; see package vars.
@@ -86,6 +87,10 @@ type Request struct {
 	side  []byte // what Keep fills while the arena is lent out by Scratch
 	lent  bool
 }
+
+// Detour is another place inside the server that a request is sent to: a path that begins with a slash, with its arguments,
+// or "@" and the name of a location. Both live as long as the request.
+type Detour struct{ Path, Args []byte }
 
 // Header is one header field as it came.
 type Header struct {

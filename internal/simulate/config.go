@@ -79,11 +79,15 @@ func Open(o Options) (*Simulator, error) {
 type zones map[string]*memzone.Zone
 
 // Zone returns the zone of a name.
-func (z zones) Zone(name, _ string, bytes int) (limitgate.Zone, error) {
-	if z[name] == nil {
-		z[name] = memzone.New(memzone.Config{Bytes: bytes})
+func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
+	if z[spec.Name] == nil {
+		c := memzone.Config{Bytes: spec.Bytes, Seed: 1} // what a full zone does is the same in every run
+		if spec.Reject {
+			c.Overflow = memzone.Reject
+		}
+		z[spec.Name] = memzone.New(c)
 	}
-	return z[name], nil
+	return z[spec.Name], nil
 }
 
 // noFiles is where a simulation writes logs. It implements phase.Files.

@@ -155,9 +155,13 @@ func (s *Simulator) pass(t int64) error {
 	return nil
 }
 
-// ended answers a request that is decided and goes on at an instant of the time line. Its places stay held until it leaves.
+// ended answers a request that is decided and goes on at an instant of the time line. Its places stay held until it leaves: at
+// once, if it never comes to the content.
 func (s *Simulator) ended(m *sim, at int64) error {
 	if len(m.r.Places) > 0 {
+		if !m.trial.Served {
+			m.stay = 0
+		}
 		s.agenda.add(task{due: plus(at, m.stay), serial: m.conn.Serial, places: m.r.Places})
 		m.r.Places = nil
 		if n := len(s.places); n > 0 {

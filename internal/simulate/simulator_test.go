@@ -87,6 +87,27 @@ func TestPlacesAreTakenAfterTheDelay(t *testing.T) {
 		[]string{"200 pass 0 -", "200 pass 0 -", "200 pass 0 -", "503 reject 0 c"})
 }
 
+// A request that was delayed and meets its first limit_conn behind an error page meets it when the delay is over, too.
+func TestPlacesBehindARedirectAreTakenAfterTheDelay(t *testing.T) {
+	http := twoKinds + `server { location / { limit_req zone=r burst=5; deny all; error_page 403 = /held; } location /held { limit_conn c 1; }
+		location /conn { limit_conn c 1; } }`
+	stay := func(ms int) string { return fmt.Sprintf(`"duration_ms":%d`, ms) }
+	check(t, http,
+		[]string{at(0, "/", stay(10)), at(0, "/", stay(100)), at(950, "/conn", stay(100)), at(1040, "/conn"), at(1050, "/conn")},
+		[]string{"200 pass 0 -", "503 reject 1000 c", "200 pass 0 -", "503 reject 0 c", "200 pass 0 -"})
+	check(t, http, // it holds its place from then on
+		[]string{at(0, "/"), at(0, "/", stay(100)), at(500, "/conn"), at(999, "/conn"), at(1000, "/conn"), at(1099, "/conn"), at(1100, "/conn")},
+		[]string{"200 pass 0 -", "200 delay 1000 r", "200 pass 0 -", "200 pass 0 -", "503 reject 0 c", "503 reject 0 c", "200 pass 0 -"})
+}
+
+// A request that is turned away behind limit_conn does not stay, whatever it says.
+func TestWhoIsTurnedAwayDoesNotStay(t *testing.T) {
+	stay := `"duration_ms":1000`
+	check(t, twoKinds+`server { limit_conn c 1; location / { } location /deny { deny all; } }`,
+		[]string{at(0, "/deny", stay), at(0, "/", stay), at(10, "/deny", stay), at(1000, "/")},
+		[]string{"403 pass 0 -", "200 pass 0 -", "503 reject 0 c", "200 pass 0 -"})
+}
+
 // Answers that one holds back for hours cost a line each, and come in their order.
 func TestAnswersBehindOneThatWaits(t *testing.T) {
 	http := `limit_req_zone $http_x_key zone=r:1m rate=1r/h; limit_conn_zone $http_x_key zone=c:1m;

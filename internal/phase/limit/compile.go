@@ -95,7 +95,7 @@ func (c *compiler) limitReq(h *handler, d *conf.Directive) {
 		return
 	}
 	req := limitgate.Req{Rate: rate, Burst: l.Burst, Delay: l.Delay, NoDelay: l.NoDelay, Arithmetic: c.env.Arithmetic}
-	if made, good := c.limit(d, z.Zone, z.Key, req); good {
+	if made, good := c.limit(d, z.Key, reqSpec(z), req); good {
 		made.policy = newPolicy(l.Zone, req)
 		c.add(&h.req, d, made)
 	}
@@ -111,29 +111,39 @@ func (c *compiler) limitConn(h *handler, d *conf.Directive) {
 	if !found {
 		return // reported when all zones were known
 	}
-	if made, good := c.limit(d, z.Zone, z.Key, limitgate.Conn{Limit: l.Limit}); good {
+	if made, good := c.limit(d, z.Key, connSpec(z), limitgate.Conn{Limit: l.Limit}); good {
 		c.add(&h.conn, d, made)
 	}
 }
 
+// The zones, as the daemon is asked for them. nginx names them in its words.
+
+func reqSpec(z conf.LimitReqZone) phase.ZoneSpec {
+	return phase.ZoneSpec{Name: z.Zone.Name, Directive: "limit_req", Key: z.Key.Text, Bytes: int(z.Zone.Bytes), Reject: z.Reject}
+}
+
+func connSpec(z conf.LimitConnZone) phase.ZoneSpec {
+	return phase.ZoneSpec{Name: z.Zone.Name, Directive: "limit_conn_zone", Key: z.Key.Text, Bytes: int(z.Zone.Bytes)}
+}
+
 // limit binds an algorithm to a zone.
-func (c *compiler) limit(d *conf.Directive, size conf.ZoneSize, key conf.Word, a limitgate.Algorithm) (limit, bool) {
+func (c *compiler) limit(d *conf.Directive, key conf.Word, spec phase.ZoneSpec, a limitgate.Algorithm) (limit, bool) {
 	template := c.env.Vars.CompileWord(key, c.env.Errors)
 	if template == nil {
 		return limit{}, false
 	}
-	zone, err := c.env.Zones.Zone(size.Name, key.Text, int(size.Bytes))
+	zone, err := c.env.Zones.Zone(spec)
 	if err != nil {
 		c.env.Errors.Late(conf.AtStart, conf.Pos{}, err.Error(), "the zone is at "+key.Pos.String())
 		return limit{}, false
 	}
 	limiter, err := limitgate.NewLimiter(zone, a)
 	if err != nil {
-		c.env.Errors.Add(d.Pos, fmt.Sprintf("zone %q: %s", size.Name, err),
+		c.env.Errors.Add(d.Pos, fmt.Sprintf("zone %q: %s", spec.Name, err),
 			"a zone keeps what it counts, also over a reload: use another name, or start anew")
 		return limit{}, false
 	}
-	return limit{zone: size.Name, key: template, limiter: limiter}, true
+	return limit{zone: spec.Name, key: template, limiter: limiter}, true
 }
 
 // add puts a limit at the end of its group.
@@ -149,21 +159,21 @@ func (c *compiler) add(g *group, d *conf.Directive, l limit) {
 func (c *compiler) declare() {
 	for _, d := range c.http.Own("limit_req_zone") {
 		if z, good := conf.ReadLimitReqZone(d, c.env.Errors); good {
-			c.make(z.Zone, z.Key)
+			c.make(z.Key, reqSpec(z))
 		}
 	}
 	for _, d := range c.http.Own("limit_conn_zone") {
 		if z, good := conf.ReadLimitConnZone(d, c.env.Errors); good {
-			c.make(z.Zone, z.Key)
+			c.make(z.Key, connSpec(z))
 		}
 	}
 }
 
-func (c *compiler) make(size conf.ZoneSize, key conf.Word) {
+func (c *compiler) make(key conf.Word, spec phase.ZoneSpec) {
 	if c.env.Vars.CompileWord(key, c.env.Errors) == nil {
 		return
 	}
-	if _, err := c.env.Zones.Zone(size.Name, key.Text, int(size.Bytes)); err != nil {
+	if _, err := c.env.Zones.Zone(spec); err != nil {
 		c.env.Errors.Late(conf.AtStart, conf.Pos{}, err.Error(), "the zone is at "+key.Pos.String())
 	}
 }

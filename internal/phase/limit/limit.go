@@ -69,7 +69,7 @@ func (h *handler) Serve(r *request.Request) phase.Next {
 	return phase.Continue
 }
 
-// requests asks limit_req, and waits if it says so.
+// requests asks limit_req, and waits if it says so. A request with a report goes on at once, until it meets limit_conn.
 func (h *handler) requests(r *request.Request) phase.Next {
 	var room room
 	l := legs{room.list[:0], room.limit[:0]}.collect(r, h.req.limits)
@@ -100,7 +100,8 @@ func (h *handler) requests(r *request.Request) phase.Next {
 	}
 	r.ReqStatus = request.LimitDelayed
 	if r.Report != nil {
-		return h.hold(r, v.Delay)
+		r.Report.Delay = v.Delay
+		return phase.Continue
 	}
 	if !r.Stream.Sleep(v.Delay) {
 		r.Logf(errorlog.Info, "client prematurely closed connection")
@@ -134,12 +135,16 @@ func (h *handler) refuse(r *request.Request, l *legs, v *limitgate.Verdict) phas
 	return phase.Fail
 }
 
-// connections takes the places of limit_conn, which the program gives back when the request ends.
+// connections takes the places of limit_conn, which the program gives back when the request ends. One with a report that was
+// delayed, here or before a redirect inside, is asked again when its delay is over.
 func (h *handler) connections(r *request.Request) phase.Next {
 	var room room
 	l := legs{room.list[:0], room.limit[:0]}.collect(r, h.conn.limits)
 	if len(l.list) == 0 {
 		return phase.Continue
+	}
+	if r.Report != nil && r.Report.MustWait() {
+		return phase.Hold
 	}
 	r.Places = slices.Grow(r.Places[:0], len(l.list))[:len(l.list)]
 	v, err := limitgate.AcquireAll(context.Background(), r.Now, l.list, r.Places)

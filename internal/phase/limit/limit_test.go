@@ -19,14 +19,18 @@ import (
 // zones makes each zone once, by name.
 type zones map[string]limitgate.Zone
 
-func (z zones) Zone(name, key string, bytes int) (limitgate.Zone, error) {
-	if name == "refused" {
-		return nil, errors.New(`limit_req "refused" uses the "` + key + `" key while previously it used the "$old" key`)
+func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
+	if spec.Name == "refused" {
+		return nil, errors.New(`limit_req "refused" uses the "` + spec.Key + `" key while previously it used the "$old" key`)
 	}
-	if z[name] == nil {
-		z[name] = memzone.New(memzone.Config{Bytes: bytes})
+	if z[spec.Name] == nil {
+		c := memzone.Config{Bytes: spec.Bytes}
+		if spec.Reject {
+			c.Overflow = memzone.Reject
+		}
+		z[spec.Name] = memzone.New(c)
 	}
-	return z[name], nil
+	return z[spec.Name], nil
 }
 
 // bench is the limits of one location with a client that waits in no time.

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
-	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -26,13 +25,4 @@ func rounded(d limitgate.Decision) limitgate.Decision {
 		d.Outcome, d.Delay = limitgate.Passed, 0
 	}
 	return d
-}
-
-// hold is Sleep for a request with a report: it is asked for its place when the time has come, if it needs one.
-func (h *handler) hold(r *request.Request, d time.Duration) phase.Next {
-	r.Report.Delay = d
-	if len(h.conn.limits) == 0 || r.ConnStatus != request.LimitUnset {
-		return phase.Continue
-	}
-	return phase.Hold
 }

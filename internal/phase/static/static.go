@@ -107,12 +107,12 @@ func (h *Handler) folder(r *request.Request, path, method string) phase.Next {
 			continue
 		}
 		if name[0] == '/' {
-			return inside(r, []byte(name))
+			return detour(r, []byte(name))
 		}
 		_, err := os.Stat(path + name)
 		switch {
 		case err == nil:
-			return inside(r, append(append([]byte{}, r.URI...), name...))
+			return detour(r, r.Claim(append(append(r.Scratch(), r.URI...), name...)))
 		case errors.Is(err, fs.ErrPermission):
 			r.Logf(errorlog.Error, "\"%s\" is forbidden (%s)", path+name, errorlog.Errno(err))
 			return fail(r, 403)
@@ -133,10 +133,10 @@ func (h *Handler) folder(r *request.Request, path, method string) phase.Next {
 	return fail(r, 403)
 }
 
-// inside sends the request to another path.
-func inside(r *request.Request, uri []byte) phase.Next {
-	r.URI, r.Internal = uri, true
-	return phase.Redirect
+// detour sends the request to another path.
+func detour(r *request.Request, path []byte) phase.Next {
+	r.Detour = request.Detour{Path: path, Args: r.Args}
+	return phase.Detour
 }
 
 // redirect sends the client to the folder it meant.

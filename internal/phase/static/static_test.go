@@ -86,9 +86,9 @@ func TestFiles(t *testing.T) {
 		{"a folder without its slash", "/", "", "GET /dir", phase.Fail, 301, "/dir/", ""},
 		{"and with arguments", "/", "", "GET /sp%20ace/q%3F?a=%20", phase.Fail, 301, "/sp%20ace/q%3F/?a=%20", ""},
 		{"an alias without its slash", "/al", "alias DIR/www;", "GET /al", phase.Fail, 301, "/al/", ""},
-		{"index", "/", "", "GET /idx/?q", phase.Redirect, 0, "/idx/index.html", ""},
-		{"index below an alias", "/al/", "alias DIR/www/idx/; index nope $arg_n index.html;", "GET /al/", phase.Redirect, 0, "/al/index.html", ""},
-		{"absolute index", "/", "index nope /a.txt;", "GET /dir/", phase.Redirect, 0, "/a.txt", ""},
+		{"index", "/", "", "GET /idx/?q", phase.Detour, 0, "/idx/index.html", ""},
+		{"index below an alias", "/al/", "alias DIR/www/idx/; index nope $arg_n index.html;", "GET /al/", phase.Detour, 0, "/al/index.html", ""},
+		{"absolute index", "/", "index nope /a.txt;", "GET /dir/", phase.Detour, 0, "/a.txt", ""},
 		{"no index", "/", "", "GET /dir/", phase.Fail, 403, "", `error: directory index of "DIR/www/dir/" is forbidden`},
 		{"no index for DELETE", "/", "", "DELETE /idx/", phase.Fail, 403, "", `error: directory index of "DIR/www/idx/" is forbidden`},
 		{"no folder", "/", "", "GET /no/", phase.Fail, 404, "", `error: "DIR/www/no/index.html" is not found (2: No such file or directory)`},
@@ -104,8 +104,8 @@ func TestFiles(t *testing.T) {
 			}
 			got := client.Head() + client.Body()
 			switch {
-			case next == phase.Redirect:
-				got = string(r.URI)
+			case next == phase.Detour:
+				got = string(r.Detour.Path)
 			case r.Response.Status == 301:
 				got = string(r.Response.Location)
 			}

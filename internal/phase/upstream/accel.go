@@ -1,16 +1,14 @@
 package upstream
 
 import (
-	"bytes"
-
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// accelerated sends the request on to the path that the answer names in X-Accel-Redirect, and drops the rest of the answer
-// (ngx_http_upstream_process_headers). It reports false where the answer has no such field.
+// accelerated sends the request on to the path or the named location that the answer names in X-Accel-Redirect, and drops
+// the rest of the answer (ngx_http_upstream_process_headers). It reports false where the answer has no such field.
 func (x *exchange) accelerated() (phase.Next, bool) {
 	if !x.resp.Has(header.XAccelRedirect) {
 		return phase.Continue, false
@@ -19,19 +17,22 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	x.translate()
 	target := x.redirectTarget()
 	x.leave()
-	path, args, _ := bytes.Cut(target, []byte{'?'})
-	if len(path) == 0 || path[0] != '/' || climbs(path) {
-		x.logf(errorlog.Error, "unsafe URI \"%s\" was detected%s", target, reading)
-		r.Response = request.Response{Length: -1, Headers: r.Response.Headers[:0]}
+	keepForRedirect(&r.Response)
+	if len(target) > 0 && target[0] == '@' {
+		r.Detour = request.Detour{Path: target}
+		return phase.Detour, true
+	}
+	path, args, safe := r.SplitUnsafe(target)
+	if !safe {
+		x.logf(errorlog.Error, "unsafe URI \"%s\" was detected%s", path, reading)
 		r.Fail(404)
 		return phase.Fail, true
 	}
 	if string(r.Method) != "HEAD" {
 		r.Method = methodGet
 	}
-	r.URI, r.Args, r.Internal = path, args, true
-	keepForRedirect(&r.Response)
-	return phase.Redirect, true
+	r.Detour = request.Detour{Path: path, Args: args}
+	return phase.Detour, true
 }
 
 // leave ends an exchange whose answer has a body that nobody wants: it may still be on its way.
@@ -53,16 +54,6 @@ func (x *exchange) redirectTarget() []byte {
 		}
 	}
 	return nil
-}
-
-// climbs reports whether a path leaves its root: a ".." between slashes.
-func climbs(path []byte) bool {
-	for part := range bytes.SplitSeq(path, []byte{'/'}) {
-		if string(part) == ".." {
-			return true
-		}
-	}
-	return false
 }
 
 // keepForRedirect keeps of an answer what belongs to the client's copy of it wherever the body comes from.

@@ -157,18 +157,24 @@ func TestAccelRedirect(t *testing.T) {
 		uri  string
 		log  string
 	}{
-		{"/in?a=b", phase.Redirect, "/in", ""},
-		{"/in/../../etc", phase.Fail, "/", "error: unsafe URI \"/in/../../etc\" was detected while reading response header from upstream\n"},
-		{"elsewhere", phase.Fail, "/", "error: unsafe URI \"elsewhere\" was detected while reading response header from upstream\n"},
+		{"/in?a=b", phase.Detour, "/in", ""},
+		{"/i%6e?a=b", phase.Detour, "/in", ""},
+		{"@in", phase.Detour, "@in", ""},
+		{"/in/../../etc", phase.Fail, "", "error: unsafe URI \"/in/../../etc\" was detected while reading response header from upstream\n"},
+		{"?elsewhere", phase.Fail, "", "error: unsafe URI \"?elsewhere\" was detected while reading response header from upstream\n"},
 	} {
 		b := listen(t, once("HTTP/1.1 200 OK\r\nX-Accel-Redirect: "+c.to+"\r\nSet-Cookie: c\r\nX-A: a\r\nContent-Type: t\r\nContent-Length: 2\r\n\r\nno"))
 		g := open(t, simple("http://"+b.addr), "/")
 		r, client, next := g.get(t, "/")
-		if next != c.next || string(r.URI) != c.uri || client.Head() != "" || g.log.Messages() != c.log {
-			t.Errorf("%s: got %v %q, head %q, log %q", c.to, next, r.URI, client.Head(), g.log.Messages())
+		if next != c.next || string(r.Detour.Path) != c.uri || client.Head() != "" || g.log.Messages() != c.log {
+			t.Errorf("%s: got %v %q, head %q, log %q", c.to, next, r.Detour.Path, client.Head(), g.log.Messages())
 		}
-		if next == phase.Redirect && (string(r.Args) != "a=b" || len(r.Response.Headers) != 1 || string(r.Response.ContentType) != "t") {
-			t.Errorf("%s: got args %q and %+v", c.to, r.Args, r.Response)
+		args := ""
+		if strings.Contains(c.to, "?") && next == phase.Detour {
+			args = "a=b"
+		}
+		if string(r.Detour.Args) != args || len(r.Response.Headers) != 1 || next == phase.Detour && string(r.Response.ContentType) != "t" {
+			t.Errorf("%s: got args %q and %+v", c.to, r.Detour.Args, r.Response)
 		}
 	}
 }
