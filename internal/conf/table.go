@@ -23,6 +23,7 @@ func Groups() []Group {
 		{"Servers and locations", "", serverSpecs()},
 		{"Requests and connections", "", requestSpecs()},
 		{"Answers", "", answerSpecs()},
+		{"Conditions, ranges and compression", "", filterSpecs()},
 		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", limitSpecs()},
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
