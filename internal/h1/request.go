@@ -146,7 +146,8 @@ func (r *Request) endLine(b []byte, v verdict, rules *Rules) error {
 	if l.complex {
 		target := l.target.Of(b)
 		path, args, ok := appendPath(r.pathBuf[:0], target, rules.KeepSlashes)
-		if !ok {
+		if !ok { // it had a path, of which nothing is known
+			r.pathBuf, r.pathOwned = append(r.pathBuf[:0], '/')[:0], true
 			return lineError(400, "client sent invalid request")
 		}
 		r.pathBuf, r.pathOwned = path, true

@@ -80,7 +80,31 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		LingeringTime:     r.duration(s, "lingering_time", 30*time.Second),
 		LingeringTimeout:  r.duration(s, "lingering_timeout", 5*time.Second),
 		MaxBody:           r.size(s, "client_max_body_size", 1<<20),
+		NoChunks:          !r.flag(s, "chunked_transfer_encoding", true),
+		NoETag:            !r.flag(s, "etag", true),
+		NoPadding:         !r.flag(s, "msie_padding", true),
+		ResetTimedout:     r.flag(s, "reset_timedout_connection", false),
+		KeepaliveDisable:  browsers(s),
 	}
+}
+
+// browsers reads keepalive_disable.
+func browsers(s *conf.Scope) (set request.Browsers) {
+	list := s.All("keepalive_disable")
+	if len(list) == 0 {
+		return request.MSIE6
+	}
+	for _, d := range list {
+		for _, a := range d.Args {
+			switch strings.ToLower(a.Text) {
+			case "msie6":
+				set |= request.MSIE6
+			case "safari":
+				set |= request.Safari
+			}
+		}
+	}
+	return set
 }
 
 // keepaliveHeader reads the second time of keepalive_timeout, which is inherited apart from the first.

@@ -27,6 +27,10 @@ type Settings struct {
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
 	NoChunks          bool  // chunked_transfer_encoding off
+	NoETag            bool  // etag off
+	NoPadding         bool  // msie_padding off
+	ResetTimedout     bool  // reset_timedout_connection
+	KeepaliveDisable  Browsers
 }
 
 // RootDir is the directory of root or alias in a scope.
@@ -69,6 +73,15 @@ const (
 	LingerOn Lingering = iota
 	LingerOff
 	LingerAlways
+)
+
+// Browsers is a set of them: keepalive_disable.
+type Browsers uint8
+
+// The browsers that keepalive_disable knows.
+const (
+	MSIE6  Browsers = 1 << iota // after a POST
+	Safari                      // on a Mac
 )
 
 // Shaper has a location's last word on a response: what filters make of it, and the pace of its bytes.

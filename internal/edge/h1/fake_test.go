@@ -123,6 +123,7 @@ func demo(r *request.Request) {
 	case "/204":
 		answerText(r, 204, "")
 	case "/429":
+		r.ErrStatus = 429
 		answerText(r, 429, "slow down\n")
 	case "/chunks":
 		r.Response.Status = 200

@@ -51,6 +51,10 @@ func (x *exchange) SendHead(r *request.Request) error {
 		return errSent
 	}
 	if x.body.expects {
+		// As in nginx, who answers without the body lets it come and drops it; only an error keeps it away.
+		if r.ErrStatus == 0 && x.body.untouched() {
+			_ = x.sayContinue() // a client that left is noticed by what follows
+		}
 		x.sending.Lock()
 		resp.Sent = true
 		x.sending.Unlock()
@@ -152,7 +156,7 @@ func (x *exchange) decide(r *request.Request, s *request.Settings) {
 	sound := x.body.skipHere()
 	a.keep = x.head.KeepAlive && r.Fault.Status == 0 && !resp.Close && s.KeepaliveTimeout > 0 &&
 		r.Conn.Requests < s.KeepaliveRequests && x.now-r.Conn.Start <= limitgate.Time(s.KeepaliveTime) &&
-		sound && !x.c.draining()
+		sound && !x.c.draining() && !(s.KeepaliveDisable != 0 && disables(s.KeepaliveDisable, r))
 	switch {
 	case resp.Status == 101:
 		a.frame, a.keep = byClose, false
@@ -166,6 +170,15 @@ func (x *exchange) decide(r *request.Request, s *request.Settings) {
 		a.frame, a.keep = byClose, false
 	}
 	resp.Kept, resp.Chunked = a.keep, a.frame == byChunks
+}
+
+// disables reports whether the client is a browser that gets no kept connections (keepalive_disable).
+func disables(set request.Browsers, r *request.Request) bool {
+	if v, named := r.Get(header.UserAgent); named {
+		agent := h1.ReadAgent(v)
+		return agent.MSIE6 && set&request.MSIE6 != 0 && string(r.Method) == "POST" || agent.Safari && set&request.Safari != 0
+	}
+	return false
 }
 
 // SendBody implements request.Stream.

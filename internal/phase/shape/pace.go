@@ -7,9 +7,9 @@ import (
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// slices is how often in a second a response that is held sends: often enough that two seconds hold no more than 4 % above
+// beats is how often in a second a response that is held sends: often enough that two seconds hold no more than 4 % above
 // the rate, seldom enough that a response does not wake for each small piece.
-const slices = 25
+const beats = 25
 
 // maxRate is the highest rate that is one: nothing sends faster.
 const maxRate = 100_000_000_000
@@ -17,7 +17,7 @@ const maxRate = 100_000_000_000
 // pace returns the limit of a rate. What may go at once is a slice of it, at least a byte, and as much again for a sender
 // that wakes late or had nothing to send.
 func pace(rate int64) (p limitgate.Pace, slice, spare int64) {
-	slice, spare = max(rate/slices, 1), (rate+slices-1)/slices
+	slice, spare = max(rate/beats, 1), (rate+beats-1)/beats
 	return limitgate.Pace{Rate: rate, Burst: slice + spare}, slice, spare
 }
 
