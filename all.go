@@ -98,19 +98,20 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 	if z, ok := legs[v.Leg].Limiter.zone.(contended); ok {
 		z.Contended()
 	}
-	v.RetryAfter = 0
+	if !v.NoRoom() {
+		v.Wait = 0
+	}
 	return v, nil
 }
 
 // do has the leg's limit decide, and leaves the decision in the leg.
 func (l *Leg) do(ctx context.Context, now Time, m Mode) (Charge, error) {
-	a, c, err := l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, m)
+	d, c, err := l.Limiter.zone.Do(ctx, now, &l.Limiter.limit, l.Key, l.Cost, m)
 	if err != nil {
 		l.Decision = undecided()
 		return Charge{}, err
 	}
-	l.Decision = Decision{}
-	l.Decision.set(a)
+	l.Decision = d
 	return c, nil
 }
 
@@ -195,8 +196,8 @@ func binding(legs []Leg) Verdict {
 	for i := range legs {
 		d := &legs[i].Decision
 		switch {
-		case v.Leg < 0, d.Delay > v.Delay, d.Delay == v.Delay && d.Delay > 0,
-			d.Delay == v.Delay && d.Remaining < v.Remaining:
+		case v.Leg < 0, d.Delay() > v.Delay(), d.Delay() == v.Delay() && d.Delay() > 0,
+			d.Delay() == v.Delay() && d.Remaining < v.Remaining:
 			v.Decision, v.Leg = *d, i
 		}
 	}
@@ -207,14 +208,15 @@ func binding(legs []Leg) Verdict {
 func (v Verdict) refused(d Decision, legs []Leg) Verdict {
 	v.Decision = d
 	for i := range legs {
-		if legs[i].Decision.Outcome != Rejected {
-			continue
+		wait := legs[i].Decision.RetryAfter()
+		switch {
+		case v.RetryAfter() == 0:
+			return v
+		case wait > 0:
+			v.Wait = max(v.Wait, wait)
+		case legs[i].Decision.Outcome == Rejected:
+			v.Wait = 0
 		}
-		if legs[i].Decision.RetryAfter == 0 {
-			v.RetryAfter = 0
-			break
-		}
-		v.RetryAfter = max(v.RetryAfter, legs[i].Decision.RetryAfter)
 	}
 	return v
 }

@@ -38,12 +38,12 @@ func (c Conn) Compile() Steps { return connSteps{c.Limit} }
 type connSteps struct{ limit int64 }
 
 // Step implements Steps.
-func (c connSteps) Step(s State, _ Time, cost Cost, _ int64) (State, Answer) {
+func (c connSteps) Step(s State, _ Time, cost Cost, _ int64) (State, Decision) {
 	held := int64(min(s, maxConn))
 	if free := c.limit - held; int64(cost) > free {
-		return s, Answer{Outcome: Rejected, Excess: addExcess(Excess(1-free)*1000, cost)}
+		return s, Decision{Outcome: Rejected, Excess: addExcess(Excess(1-free)*1000, cost)}
 	}
-	return State(held + int64(cost)), Answer{Remaining: c.limit - held - int64(cost)}
+	return State(held + int64(cost)), Decision{Remaining: c.limit - held - int64(cost)}
 }
 
 // Undo implements Steps.
@@ -97,14 +97,14 @@ func (l *Limiter) AcquireAt(ctx context.Context, now Time, key string) (Place, D
 	if l.limit.Kind != KindConn {
 		return Place{}, undecided(), fmt.Errorf("acquiring a place: %w", ErrKind)
 	}
-	a, c, err := l.zone.Do(ctx, now, &l.limit, key, 1, Take)
+	d, c, err := l.zone.Do(ctx, now, &l.limit, key, 1, Take)
 	if err != nil {
 		return Place{}, undecided(), err
 	}
-	if !a.Admitted() {
-		return Place{}, a.Decision(), nil
+	if !d.Admitted() {
+		return Place{}, d, nil
 	}
-	return Place{limiter: l, charge: c}, a.Decision(), nil
+	return Place{limiter: l, charge: c}, d, nil
 }
 
 // AcquireAll takes a place for each leg, in order. The first leg that refuses is the verdict's; what was taken until then

@@ -15,10 +15,10 @@ type fickle struct {
 	times, takes, contended int
 }
 
-func (f *fickle) Do(ctx context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (limitgate.Answer, limitgate.Charge, error) {
+func (f *fickle) Do(ctx context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (limitgate.Decision, limitgate.Charge, error) {
 	if m == limitgate.Take {
 		if f.takes++; f.takes <= f.times {
-			return limitgate.Answer{Outcome: limitgate.Rejected, Wait: 1}, limitgate.Charge{}, nil
+			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: 1}, limitgate.Charge{}, nil
 		}
 	}
 	return f.Zone.Do(ctx, now, l, key, cost, m)
@@ -38,7 +38,7 @@ func TestContended(t *testing.T) {
 		moved := limiter(t, z, limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 9})
 		legs := []limitgate.Leg{{Limiter: moved, Key: "k"}, {Limiter: tight, Key: "k"}}
 		v, err := limitgate.All(ctx, t0, legs)
-		if err != nil || v.Late != c.late || v.Admitted() == c.late || c.late && (v.Leg != 0 || v.RetryAfter != 0) || (z.contended == 1) != c.late {
+		if err != nil || v.Late != c.late || v.Admitted() == c.late || c.late && (v.Leg != 0 || v.RetryAfter() != 0) || (z.contended == 1) != c.late {
 			t.Errorf("%d times: %+v %v, contended %d", c.times, v, err, z.contended)
 		}
 		want := int64(1) // with one charged and one asked about

@@ -127,9 +127,9 @@ func (c Count) salt() uint64 {
 }
 
 // overLimit is a refusal by a window in which used of limit are gone; ahead is how long until the request would pass.
-func overLimit(limit, used int64, cost Cost, ahead time.Duration) Answer {
+func overLimit(limit, used int64, cost Cost, ahead time.Duration) Decision {
 	left := max(limit-used, 0)
-	a := Answer{Outcome: Rejected, Excess: addExcess(Excess(max(used-limit, -limit)+1)*1000, cost), Remaining: left}
+	a := Decision{Outcome: Rejected, Excess: addExcess(Excess(max(used-limit, -limit)+1)*1000, cost), Remaining: left}
 	if int64(cost) <= limit {
 		a.Wait = max(ahead, 1)
 	}

@@ -48,15 +48,14 @@ func (e Excess) Append(b []byte) []byte {
 	return append(b, '.', '0'+byte(f/100), '0'+byte(f/10%10), '0'+byte(f%10))
 }
 
-// Decision is what one limit says about one request.
+// Decision is what one limit says about one request. It is four words, and must be: a struct of so many is returned in
+// registers, while a larger one goes through memory at every call, which takes as long as the arithmetic.
 type Decision struct {
 	Outcome Outcome
 
-	// NoRoom: refused because the zone had no place for one more key, not because of the limit.
-	NoRoom bool
-
-	// Delay is how long a Delayed request waits before it goes on; 0 otherwise.
-	Delay time.Duration
+	// Wait goes with the Outcome: how long a Delayed request waits before it goes on, and how long a Rejected one until it may
+	// come again, or NoRoom. Delay, RetryAfter and the method NoRoom tell these apart.
+	Wait time.Duration
 
 	// Excess is how far the key is ahead of its rate with this request. A Conn limit and a window tell by how many they
 	// are over; a Pace counts bytes.
@@ -65,46 +64,30 @@ type Decision struct {
 	// Remaining is how many more requests of cost 1 would be admitted right now, of a Pace how many bytes would go at once.
 	// A refusal by a bucket of tokens or a window tells what a smaller request would find; by others it is 0.
 	Remaining int64
-
-	// RetryAfter is how long a Rejected request has to wait until it would be admitted if nobody else asks. 0 when it
-	// was admitted, and when no such time exists: a Conn limit, a full zone, a cost that can never pass, contention.
-	RetryAfter time.Duration
 }
 
-// Answer is a Decision on its way from the steps through the zone, in four words: a delay and a time to retry after never
-// come together. A struct of four words travels in registers. One of six goes through memory, where a copy of it right
-// after its fields were written stalls the processor for longer than the arithmetic takes; so it is made last.
-type Answer struct {
-	Outcome   Outcome       // or NoRoom
-	Wait      time.Duration // Decision.Delay of a Delayed request, Decision.RetryAfter of a Rejected one
-	Excess    Excess
-	Remaining int64
-}
-
-// NoRoom is the Outcome of an Answer only: Rejected, and Decision.NoRoom.
-const NoRoom Outcome = Rejected + 1
+// NoRoom is the Wait of a request that was Rejected because the zone had no place for one more key, not because of the limit.
+const NoRoom time.Duration = -1
 
 // Admitted tells whether the request goes on, now or after its delay.
-func (a Answer) Admitted() bool { return a.Outcome < Rejected }
+func (d Decision) Admitted() bool { return d.Outcome < Rejected }
 
-// Decision gives the answer in full.
-func (a Answer) Decision() (d Decision) {
-	d.set(a)
-	return d
-}
-
-// set makes d, which is zero, the decision of a.
-func (d *Decision) set(a Answer) {
-	d.Outcome, d.Excess, d.Remaining = a.Outcome, a.Excess, a.Remaining
-	switch a.Outcome {
-	case Delayed:
-		d.Delay = a.Wait
-	case Rejected:
-		d.RetryAfter = a.Wait
-	case NoRoom:
-		d.Outcome, d.NoRoom = Rejected, true
+// Delay is how long a Delayed request waits before it goes on; 0 otherwise.
+func (d Decision) Delay() time.Duration {
+	if d.Outcome != Delayed {
+		return 0
 	}
+	return d.Wait
 }
 
-// Admitted tells whether the request goes on, now or after its delay.
-func (d Decision) Admitted() bool { return d.Outcome != Rejected }
+// RetryAfter is how long a Rejected request has to wait until it would be admitted if nobody else asks. 0 when it was
+// admitted, and when no such time exists: a Conn limit, a full zone, a cost that can never pass, contention.
+func (d Decision) RetryAfter() time.Duration {
+	if d.Outcome != Rejected {
+		return 0
+	}
+	return max(d.Wait, 0)
+}
+
+// NoRoom tells whether the request was refused because the zone had no place for one more key, not because of the limit.
+func (d Decision) NoRoom() bool { return d.Outcome == Rejected && d.Wait == NoRoom }

@@ -25,7 +25,7 @@ func ExampleReq() {
 		l, _ := limitgate.NewLimiter(memzone.New(memzone.Config{}), limitgate.Req{Rate: limitgate.PerMinute(1), Arithmetic: a})
 		_, _ = l.TakeAt(context.Background(), 0, "192.0.2.7", 1)
 		d, _ := l.TakeAt(context.Background(), 0, "192.0.2.7", 1)
-		fmt.Println(a, d.Outcome, d.RetryAfter)
+		fmt.Println(a, d.Outcome, d.RetryAfter())
 	}
 	// Output:
 	// exact REJECTED 1m0s

@@ -19,7 +19,7 @@ func ExampleToken() {
 	d, _ := l.TakeAt(ctx, noon(), "tenant", 15)
 	fmt.Println(d.Outcome, d.Remaining)
 	d, _ = l.TakeAt(ctx, noon(), "tenant", 8)
-	fmt.Println(d.Outcome, d.Remaining, d.RetryAfter)
+	fmt.Println(d.Outcome, d.Remaining, d.RetryAfter())
 	// Output:
 	// PASSED 5
 	// REJECTED 5 300ms
@@ -44,7 +44,7 @@ func ExampleCount_calendar() {
 	})
 	_, _ = l.TakeAt(ctx, noon(), "account", 1000)
 	d, _ := l.TakeAt(ctx, noon(), "account", 1)
-	fmt.Println(d.Outcome, d.RetryAfter)
+	fmt.Println(d.Outcome, d.RetryAfter())
 	// Output: REJECTED 11h0m0s
 }
 
@@ -54,7 +54,7 @@ func ExampleCount_log() {
 	l, _ := limitgate.NewLimiter(memzone.New(memzone.Config{}), limitgate.Count{Limit: 5, Window: 10 * time.Second, Windowing: limitgate.Log})
 	for i := range 6 {
 		d, _ := l.TakeAt(ctx, noon().Add(time.Duration(i)*time.Second), "key", 1)
-		fmt.Print(d.Outcome, " ", d.RetryAfter, "; ")
+		fmt.Print(d.Outcome, " ", d.RetryAfter(), "; ")
 	}
 	// Output: PASSED 0s; PASSED 0s; PASSED 0s; PASSED 0s; PASSED 0s; REJECTED 5s;
 }
@@ -65,7 +65,7 @@ func ExamplePace() {
 	l, _ := limitgate.NewLimiter(memzone.New(memzone.Config{}), limitgate.Pace{Rate: 1_000_000})
 	for range 3 {
 		d, _ := l.TakeAt(ctx, noon(), "192.0.2.7", 100_000) // the bytes of a write
-		fmt.Print(d.Delay, " ")
+		fmt.Print(d.Delay(), " ")
 	}
 	// Output: 0s 100ms 200ms
 }
@@ -92,7 +92,7 @@ func ExampleLimiter_WaitAt() {
 	}
 	for range 3 {
 		d, _ := l.WaitAt(context.Background(), now, "key", 1, sleep)
-		fmt.Print(d.Outcome, " ", d.Delay, "; ")
+		fmt.Print(d.Outcome, " ", d.Delay(), "; ")
 	}
 	// Output: PASSED 0s; DELAYED 1m0s; DELAYED 2m0s;
 }

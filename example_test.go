@@ -29,7 +29,7 @@ func ExampleLimiter_TakeAt() {
 	now := limitgate.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	for range 4 {
 		d, _ := l.TakeAt(context.Background(), now, "key", 1)
-		fmt.Println(d.Outcome, d.Excess, d.Delay, d.RetryAfter)
+		fmt.Println(d.Outcome, d.Excess, d.Delay(), d.RetryAfter())
 	}
 	// Output:
 	// PASSED 0.000 0s 0s
@@ -57,7 +57,7 @@ func ExampleAll() {
 	}
 	for range 2 {
 		v, err := limitgate.All(context.Background(), 0, legs)
-		fmt.Println(v.Outcome, "by leg", v.Leg, v.RetryAfter, err, "- address:", legs[0].Decision.Remaining, "left")
+		fmt.Println(v.Outcome, "by leg", v.Leg, v.RetryAfter(), err, "- address:", legs[0].Decision.Remaining, "left")
 	}
 	// Output:
 	// PASSED by leg 1 0s <nil> - address: 9 left

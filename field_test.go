@@ -42,7 +42,7 @@ func (s story) letters(from, step float64, n int) string {
 	for i := range n {
 		switch d := s.at(from+float64(i)*step, 1); d.Outcome {
 		case limitgate.Delayed:
-			fmt.Fprintf(&b, "D%d", d.Delay.Milliseconds())
+			fmt.Fprintf(&b, "D%d", d.Delay().Milliseconds())
 		default:
 			b.WriteString(d.Outcome.String()[:1])
 		}
@@ -114,8 +114,8 @@ func TestFieldRates(t *testing.T) {
 		if got := s.passed(0, 0, 10_000); got != 501 {
 			t.Errorf("served %d, want 501", got)
 		}
-		if d := s.at(0, 1); d.RetryAfter != time.Millisecond {
-			t.Errorf("retry after %v", d.RetryAfter)
+		if d := s.at(0, 1); d.RetryAfter() != time.Millisecond {
+			t.Errorf("retry after %v", d.RetryAfter())
 		}
 	})
 	t.Run("99", func(t *testing.T) {
@@ -145,8 +145,8 @@ func TestFieldWindows(t *testing.T) {
 		r, _, _ := s.l.TakeReceiptAt(ctx, t0, "k", 1)
 		_ = r.RefundAt(ctx, t0)
 		s.at(50_000, 10)
-		if d := s.at(50_000, 1); d.RetryAfter != 10*time.Second {
-			t.Errorf("the window ends in %v, want 10s", d.RetryAfter)
+		if d := s.at(50_000, 1); d.RetryAfter() != 10*time.Second {
+			t.Errorf("the window ends in %v, want 10s", d.RetryAfter())
 		}
 	})
 	t.Run("67", func(t *testing.T) { // refusals are not counted, so a raised limit helps at once
@@ -199,7 +199,7 @@ func TestFieldBuckets(t *testing.T) {
 		l := tell(t, limitgate.Token{Rate: limitgate.PerSecond(10), Capacity: 20, Queue: 100}).l
 		left := func() int64 { d, _ := l.CheckAt(ctx, t0, "k", 1); return d.Remaining }
 		quit, cancel := context.WithCancel(ctx)
-		if d, err := l.WaitAt(ctx, t0, "k", 15, nil); err != nil || d.Delay != 0 {
+		if d, err := l.WaitAt(ctx, t0, "k", 15, nil); err != nil || d.Delay() != 0 {
 			t.Fatal(d, err)
 		}
 		before := left()
@@ -237,7 +237,7 @@ func TestFieldPace(t *testing.T) {
 	ctx := context.Background()
 	t.Run("27", func(t *testing.T) {
 		s := tell(t, limitgate.Pace{Rate: 10})
-		if a, b := s.at(0, 10), s.at(0, 10); a.Outcome != limitgate.Passed || b.Delay != time.Second {
+		if a, b := s.at(0, 10), s.at(0, 10); a.Outcome != limitgate.Passed || b.Delay() != time.Second {
 			t.Errorf("got %+v and %+v", a, b)
 		}
 	})
@@ -250,7 +250,7 @@ func TestFieldPace(t *testing.T) {
 		for range 100 { // 10,000 bytes each
 			for i := range free {
 				d, _ := l.TakeAt(ctx, free[i], "k", 10_000)
-				free[i] = free[i].Add(d.Delay)
+				free[i] = free[i].Add(d.Delay())
 			}
 		}
 		if took := free[3].Sub(t0); took < 39*time.Second || took > 40*time.Second {
@@ -282,7 +282,7 @@ func TestFieldZone(t *testing.T) {
 		_, _ = l.TakeAt(ctx, t0, "victim", 1)
 		noRoom := 0
 		for i := range 5000 {
-			if d, _ := l.TakeAt(ctx, t0, strconv.Itoa(i), 1); d.NoRoom {
+			if d, _ := l.TakeAt(ctx, t0, strconv.Itoa(i), 1); d.NoRoom() {
 				noRoom++
 			}
 		}

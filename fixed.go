@@ -76,7 +76,7 @@ func (f *fixedSteps) at(s State, now, full int64) (end, count int64) {
 
 // Step implements Steps. A window that ends later than any that begins at now, because the clock was set back, is made
 // the one of now with all its count: nobody is locked out for longer than a window and a minute.
-func (f *fixedSteps) Step(s State, now Time, cost Cost, bound int64) (State, Answer) {
+func (f *fixedSteps) Step(s State, now Time, cost Cost, bound int64) (State, Decision) {
 	n := ms(now)
 	end, count := f.at(s, n, max(f.limit, bound))
 	if int64(cost) > f.limit-count {
@@ -86,7 +86,7 @@ func (f *fixedSteps) Step(s State, now Time, cost Cost, bound int64) (State, Ans
 		return s, overLimit(f.limit, count, cost, msTime(end).Sub(max(now, 0)))
 	}
 	count += int64(cost)
-	return packFixed(end, count), Answer{Remaining: f.limit - count}
+	return packFixed(end, count), Decision{Remaining: f.limit - count}
 }
 
 // Undo implements Steps. A window keeps its end though all of its count is taken back. What was charged to a window that is

@@ -49,30 +49,21 @@ func (l *Limiter) Zone() Zone { return l.zone }
 func undecided() Decision { return Decision{Outcome: Rejected} }
 
 // Take is TakeAt now, for a request of cost 1.
-func (l *Limiter) Take(ctx context.Context, key string) (d Decision, err error) {
-	if l.limit.Kind == KindConn {
-		return undecided(), l.fits(1)
-	}
-	a, _, err := l.zone.Do(ctx, Now(), &l.limit, key, 1, Take)
-	if err != nil {
-		return undecided(), err
-	}
-	d.set(a)
-	return d, nil
+func (l *Limiter) Take(ctx context.Context, key string) (Decision, error) {
+	return l.TakeAt(ctx, Now(), key, 1)
 }
 
 // TakeAt decides on a request of key at now and charges it if it is admitted, now or after a delay. The zone keeps no part
 // of key. It fails if cost is below 1, with ErrKind if the limit is a Conn, and if the zone can't decide; the decision that
 // comes with an error is Rejected, so that who drops the error refuses.
-func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (d Decision, err error) {
+func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (Decision, error) {
 	if cost < 1 || l.limit.Kind == KindConn {
 		return undecided(), l.fits(cost)
 	}
-	a, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
 	if err != nil {
 		return undecided(), err
 	}
-	d.set(a)
 	return d, nil
 }
 
@@ -81,11 +72,11 @@ func (l *Limiter) CheckAt(ctx context.Context, now Time, key string, cost Cost) 
 	if cost < 1 {
 		return undecided(), costError(cost)
 	}
-	a, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Peek)
+	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Peek)
 	if err != nil {
 		return undecided(), err
 	}
-	return a.Decision(), nil
+	return d, nil
 }
 
 // Reset forgets what key was charged: afterwards it is one that nobody has seen, and receipts from before are for nothing,

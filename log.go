@@ -36,9 +36,9 @@ func (g *LogSteps) Until(stamp Time) Time {
 
 // Decide answers a request. held is how many stamps count, and nth gives the n-th of them, from 0, oldest first; it is asked
 // once at most.
-func (g *LogSteps) Decide(now Time, cost Cost, held int64, nth func(n int64) Time) Answer {
+func (g *LogSteps) Decide(now Time, cost Cost, held int64, nth func(n int64) Time) Decision {
 	if int64(cost) <= g.limit-held {
-		return Answer{Remaining: g.limit - held - int64(cost)}
+		return Decision{Remaining: g.limit - held - int64(cost)}
 	}
 	a := overLimit(g.limit, held, cost, 0)
 	if int64(cost) <= g.limit {
@@ -48,8 +48,8 @@ func (g *LogSteps) Decide(now Time, cost Cost, held int64, nth func(n int64) Tim
 }
 
 // Step implements Steps: it refuses.
-func (g *LogSteps) Step(s State, _ Time, _ Cost, _ int64) (State, Answer) {
-	return s, Answer{Outcome: NoRoom}
+func (g *LogSteps) Step(s State, _ Time, _ Cost, _ int64) (State, Decision) {
+	return s, Decision{Outcome: Rejected, Wait: NoRoom}
 }
 
 // Undo implements Steps.

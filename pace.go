@@ -130,10 +130,10 @@ func (p *paceSteps) debt(s State, now Time, bound int64) (State, uint64) {
 }
 
 // Step implements Steps. Excess is in thousandths of a byte.
-func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Answer) {
+func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Decision) {
 	n := uint64(max(now, 0))
 	s, debt := p.debt(s, now, bound)
-	a := Answer{Excess: addExcess(Excess(min(p.bytes(debt), 1<<52)*1000), 1)}
+	a := Decision{Excess: addExcess(Excess(min(p.bytes(debt), 1<<52)*1000), 1)}
 	if debt < p.burst {
 		a.Remaining = p.bytes(p.burst - debt)
 	}

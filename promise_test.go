@@ -81,17 +81,17 @@ func TestPromises(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d.Admitted() {
-				all = append(all, granted{now, now.Add(d.Delay), cost})
-			} else if d.RetryAfter > 0 {
-				if again := ask(now.Add(d.RetryAfter), cost); !again.Admitted() {
-					t.Fatalf("%+v: refused at %d, and after %v again: %+v", p.limit, now, d.RetryAfter, again)
+				all = append(all, granted{now, now.Add(d.Delay()), cost})
+			} else if d.RetryAfter() > 0 {
+				if again := ask(now.Add(d.RetryAfter()), cost); !again.Admitted() {
+					t.Fatalf("%+v: refused at %d, and after %v again: %+v", p.limit, now, d.RetryAfter(), again)
 				}
-				whole := (d.RetryAfter + time.Second - 1) / time.Second * time.Second // as the header says it
+				whole := (d.RetryAfter() + time.Second - 1) / time.Second * time.Second // as the header says it
 				if again := ask(now.Add(whole), cost); !again.Admitted() {
 					t.Fatalf("%+v: refused at %d, and after %v again: %+v", p.limit, now, whole, again)
 				}
-				if early := ask(now.Add(d.RetryAfter-1), cost); early.Admitted() {
-					t.Fatalf("%+v: refused at %d, but admitted before %v", p.limit, now, d.RetryAfter)
+				if early := ask(now.Add(d.RetryAfter()-1), cost); early.Admitted() {
+					t.Fatalf("%+v: refused at %d, but admitted before %v", p.limit, now, d.RetryAfter())
 				}
 			}
 		}
@@ -201,12 +201,12 @@ func TestLiveChange(t *testing.T) {
 			for range rapid.IntRange(1, 20).Draw(t, "asks") {
 				now = now.Add(time.Duration(rapid.Int64Range(0, int64(40*time.Millisecond)).Draw(t, "gap")))
 				d, err := l.TakeAt(ctx, now, "k", 1)
-				if err != nil || d.Remaining < 0 || d.Remaining > burst+1 || d.RetryAfter > longest || !d.Admitted() && d.RetryAfter == 0 {
+				if err != nil || d.Remaining < 0 || d.Remaining > burst+1 || d.RetryAfter() > longest || !d.Admitted() && d.RetryAfter() == 0 {
 					t.Fatalf("%+v: %+v %v, at most %v", a, d, err, longest)
 				}
 				if !d.Admitted() {
-					if again, _ := l.CheckAt(ctx, now.Add(d.RetryAfter), "k", 1); !again.Admitted() {
-						t.Fatalf("%+v: after %v again %+v", a, d.RetryAfter, again)
+					if again, _ := l.CheckAt(ctx, now.Add(d.RetryAfter()), "k", 1); !again.Admitted() {
+						t.Fatalf("%+v: after %v again %+v", a, d.RetryAfter(), again)
 					}
 				}
 			}

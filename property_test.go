@@ -36,12 +36,12 @@ func TestNeverMoreThanPromised(t *testing.T) {
 			var d Decision
 			if state, d = decide(s, state, now, cost, 0); d.Admitted() {
 				all = append(all, admitted{now, cost})
-			} else if d.RetryAfter > 0 {
-				if _, again := decide(s, state, now.Add(d.RetryAfter), cost, 0); !again.Admitted() {
-					t.Fatalf("%+v: refused at %d, and after %v again: %+v", q, now, d.RetryAfter, again)
+			} else if d.RetryAfter() > 0 {
+				if _, again := decide(s, state, now.Add(d.RetryAfter()), cost, 0); !again.Admitted() {
+					t.Fatalf("%+v: refused at %d, and after %v again: %+v", q, now, d.RetryAfter(), again)
 				}
-				if _, early := decide(s, state, now.Add(d.RetryAfter)-1, cost, 0); q.Arithmetic == Exact && early.Admitted() {
-					t.Fatalf("%+v: refused at %d, but admitted before %v", q, now, d.RetryAfter)
+				if _, early := decide(s, state, now.Add(d.RetryAfter())-1, cost, 0); q.Arithmetic == Exact && early.Admitted() {
+					t.Fatalf("%+v: refused at %d, but admitted before %v", q, now, d.RetryAfter())
 				}
 			}
 		}
@@ -82,10 +82,10 @@ func TestReqAgainstTwin(t *testing.T) {
 				want.Outcome = Passed
 				want.Remaining = (q.Burst*e - over) / e
 				if over > q.Delay*e {
-					want.Outcome, want.Delay = Delayed, time.Duration(over-q.Delay*e)
+					want.Outcome, want.Wait = Delayed, time.Duration(over-q.Delay*e)
 				}
 			} else if cost <= q.Burst+1 {
-				want.RetryAfter = time.Duration(over - q.Burst*e)
+				want.Wait = time.Duration(over - q.Burst*e)
 			}
 			var got Decision
 			if state, got = decide(s, state, now, Cost(cost), 0); got != want {
@@ -120,21 +120,21 @@ func FuzzStep(f *testing.F) {
 		a := algorithms[int(which)%len(algorithms)]
 		s, now, c := a.Compile(), Time(at), Cost(max(cost, 1))
 		n, d := decide(s, State(word), now, c, 0)
-		if d.Delay < 0 || d.RetryAfter < 0 || d.Remaining < 0 || d.Excess < 0 || d.Outcome > Rejected || d.NoRoom {
+		if d.Delay() < 0 || d.RetryAfter() < 0 || d.Remaining < 0 || d.Excess < 0 || d.Outcome > Rejected || d.NoRoom() {
 			t.Fatalf("%+v on %x: %+v", a, word, d)
 		}
-		if d.Outcome == Rejected && d.Remaining != 0 && a.Kind() < KindToken || d.Outcome != Delayed && d.Delay != 0 || d.Outcome != Rejected && d.RetryAfter != 0 {
+		if d.Outcome == Rejected && d.Remaining != 0 && a.Kind() < KindToken || d.Outcome != Delayed && d.Delay() != 0 || d.Outcome != Rejected && d.RetryAfter() != 0 {
 			t.Fatalf("%+v on %x: %+v", a, word, d)
 		}
-		if r, ok := a.(Req); ok && r.Arithmetic == Exact && d.RetryAfter > time.Duration(uint64(s.Full())+stale) {
-			t.Fatalf("%+v on %x: locked out for %v", a, word, d.RetryAfter)
+		if r, ok := a.(Req); ok && r.Arithmetic == Exact && d.RetryAfter() > time.Duration(uint64(s.Full())+stale) {
+			t.Fatalf("%+v on %x: locked out for %v", a, word, d.RetryAfter())
 		}
 		if n2, d2 := decide(s, n, now, c, 0); d.Outcome == Rejected && (n2 != n || d2 != d) {
 			t.Fatalf("%+v on %x: a refusal changes: %+v, then %+v", a, word, d, d2)
 		}
-		if d.RetryAfter > 0 && now < 1<<62 && a.Kind() != KindReqNginx { // whose wide words end after 37 days
-			if _, again := decide(s, n, max(now, 0).Add(d.RetryAfter), c, 0); !again.Admitted() {
-				t.Fatalf("%+v on %x at %d: after %v again: %+v", a, word, now, d.RetryAfter, again)
+		if d.RetryAfter() > 0 && now < 1<<62 && a.Kind() != KindReqNginx { // whose wide words end after 37 days
+			if _, again := decide(s, n, max(now, 0).Add(d.RetryAfter()), c, 0); !again.Admitted() {
+				t.Fatalf("%+v on %x at %d: after %v again: %+v", a, word, now, d.RetryAfter(), again)
 			}
 		}
 		if d.Admitted() {

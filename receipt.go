@@ -35,14 +35,13 @@ func (l *Limiter) TakeReceiptAt(ctx context.Context, now Time, key string, cost 
 	if err = l.fits(cost); err != nil {
 		return r, undecided(), err
 	}
-	a, c, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	d, c, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
 	if err != nil {
 		return r, undecided(), err
 	}
-	if a.Admitted() {
+	if d.Admitted() {
 		r.limiter, r.charge = l, c
 	}
-	d.set(a)
 	return r, d, nil
 }
 

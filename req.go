@@ -115,7 +115,7 @@ type reqSteps struct {
 }
 
 // Step implements Steps.
-func (r *reqSteps) Step(s State, now Time, cost Cost, bound int64) (after State, a Answer) {
+func (r *reqSteps) Step(s State, now Time, cost Cost, bound int64) (after State, a Decision) {
 	n := uint64(max(now, 0))
 	debt := uint64(0)
 	if uint64(s) > n {
@@ -129,11 +129,11 @@ func (r *reqSteps) Step(s State, now Time, cost Cost, bound int64) (after State,
 	over := debt + uint64(cost-1)*r.e // of no use where cost is more than a full bucket, but then not used
 	switch {
 	case int64(cost)-1 > r.burst:
-		return s, Answer{Outcome: Rejected, Excess: r.excess(debt, cost)}
+		return s, Decision{Outcome: Rejected, Excess: r.excess(debt, cost)}
 	case over > r.tau:
-		return s, Answer{Outcome: Rejected, Excess: r.excess(debt, cost), Wait: time.Duration(over - r.tau)}
+		return s, Decision{Outcome: Rejected, Excess: r.excess(debt, cost), Wait: time.Duration(over - r.tau)}
 	case over == 0:
-		return State(n + r.e), Answer{Remaining: r.burst}
+		return State(n + r.e), Decision{Remaining: r.burst}
 	}
 	q, rest := r.divide(over)
 	a.Remaining = r.burst - int64(q)

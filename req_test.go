@@ -43,10 +43,9 @@ type run struct {
 	state State
 }
 
-// decide runs a step and gives its decision in full.
+// decide runs a step.
 func decide(s Steps, before State, now Time, cost Cost, bound int64) (State, Decision) {
-	after, a := s.Step(before, now, cost, bound)
-	return after, a.Decision()
+	return s.Step(before, now, cost, bound)
 }
 
 func (r *run) ask(now Time, cost Cost) Decision {
@@ -59,10 +58,7 @@ func (r *run) ask(now Time, cost Cost) Decision {
 func (r *run) want(what string, now Time, cost Cost, o Outcome, wait time.Duration) {
 	r.t.Helper()
 	d := r.ask(now, cost)
-	got := d.Delay
-	if d.Outcome == Rejected {
-		got = d.RetryAfter
-	}
+	got := d.Delay() + d.RetryAfter() // one of them is 0
 	if d.Outcome != o || got != wait {
 		r.t.Errorf("%s: got %v %v, want %v %v", what, d.Outcome, got, o, wait)
 	}
@@ -172,10 +168,10 @@ func TestReqChange(t *testing.T) {
 		bound time.Duration
 		want  Decision
 	}{
-		{"faster: ten seconds are twenty requests, cut to ten", Req{Rate: PerSecond(2), Burst: 9, NoDelay: true}, 0, Decision{Outcome: Rejected, Excess: 10_000, RetryAfter: 500 * time.Millisecond}},
+		{"faster: ten seconds are twenty requests, cut to ten", Req{Rate: PerSecond(2), Burst: 9, NoDelay: true}, 0, Decision{Outcome: Rejected, Excess: 10_000, Wait: 500 * time.Millisecond}},
 		{"slower: ten seconds are five requests", Req{Rate: Per(1, 2*time.Second), Burst: 9, NoDelay: true}, 0, Decision{Excess: 5000, Remaining: 4}},
-		{"smaller burst", Req{Rate: PerSecond(1), Burst: 3, NoDelay: true}, 0, Decision{Outcome: Rejected, Excess: 4000, RetryAfter: time.Second}},
-		{"smaller burst, a larger one elsewhere on the zone", Req{Rate: PerSecond(1), Burst: 3, NoDelay: true}, 8 * time.Second, Decision{Outcome: Rejected, Excess: 8000, RetryAfter: 5 * time.Second}},
+		{"smaller burst", Req{Rate: PerSecond(1), Burst: 3, NoDelay: true}, 0, Decision{Outcome: Rejected, Excess: 4000, Wait: time.Second}},
+		{"smaller burst, a larger one elsewhere on the zone", Req{Rate: PerSecond(1), Burst: 3, NoDelay: true}, 8 * time.Second, Decision{Outcome: Rejected, Excess: 8000, Wait: 5 * time.Second}},
 		{"larger burst", Req{Rate: PerSecond(1), Burst: 19, NoDelay: true}, 0, Decision{Excess: 10_000, Remaining: 9}},
 	} {
 		if _, d := decide(c.now.Compile(), full, t0, 1, int64(c.bound)); d != c.want {

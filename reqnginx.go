@@ -67,7 +67,7 @@ func unpackNginx(s State, now int64) (excess, ago int64) {
 }
 
 // Step implements Steps. The bound is not used: nginx cuts nothing.
-func (g *nginxSteps) Step(s State, now Time, cost Cost, _ int64) (State, Answer) {
+func (g *nginxSteps) Step(s State, now Time, cost Cost, _ int64) (State, Decision) {
 	ms := ms(now)
 	excess, ago, elapsed := int64(0), int64(0), int64(0)
 	if s != 0 {
@@ -82,13 +82,13 @@ func (g *nginxSteps) Step(s State, now Time, cost Cost, _ int64) (State, Answer)
 	}
 	over := int64(addExcess(Excess(excess), cost))
 	if over > g.burst {
-		a := Answer{Outcome: Rejected, Excess: Excess(over)}
+		a := Decision{Outcome: Rejected, Excess: Excess(over)}
 		if int64(cost)-1 <= g.burst/1000 {
 			a.Wait = g.retry(s, ago, cost, ms)
 		}
 		return s, a
 	}
-	a := Answer{Excess: Excess(over), Remaining: (g.burst - over) / 1000}
+	a := Decision{Excess: Excess(over), Remaining: (g.burst - over) / 1000}
 	if !g.noDelay && over > g.wait {
 		if wait := (over - g.wait) * 1000 / g.rate; wait > 0 {
 			a.Outcome, a.Wait = Delayed, time.Duration(wait)*time.Millisecond

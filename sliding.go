@@ -93,7 +93,7 @@ func (g *slidingSteps) rest(previous, most int64) int64 {
 }
 
 // Step implements Steps.
-func (g *slidingSteps) Step(s State, now Time, cost Cost, bound int64) (State, Answer) {
+func (g *slidingSteps) Step(s State, now Time, cost Cost, bound int64) (State, Decision) {
 	index, left, previous, current := g.at(s, now, max(g.limit, bound))
 	used := g.weigh(previous, left) + current
 	if int64(cost) > g.limit-used {
@@ -104,7 +104,7 @@ func (g *slidingSteps) Step(s State, now Time, cost Cost, bound int64) (State, A
 		}
 		return s, overLimit(g.limit, used, cost, g.retry(left, previous, current, cost))
 	}
-	return packSliding(index, previous, current+int64(cost)), Answer{Remaining: g.limit - used - int64(cost)}
+	return packSliding(index, previous, current+int64(cost)), Decision{Remaining: g.limit - used - int64(cost)}
 }
 
 // retry is how long until a request of cost, at most the limit, passes if nobody else asks: within the window when enough

@@ -61,7 +61,7 @@ type tokenSteps struct {
 }
 
 // Step implements Steps.
-func (t *tokenSteps) Step(s State, now Time, cost Cost, bound int64) (State, Answer) {
+func (t *tokenSteps) Step(s State, now Time, cost Cost, bound int64) (State, Decision) {
 	full := t.Full()
 	after, a := t.reqSteps.Step(s, now, cost, max(bound, full))
 	if a.Outcome == Rejected {

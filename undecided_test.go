@@ -19,8 +19,8 @@ func (broken) Bind(l *limitgate.Limit) error {
 	return nil
 }
 
-func (broken) Do(context.Context, limitgate.Time, *limitgate.Limit, string, limitgate.Cost, limitgate.Mode) (limitgate.Answer, limitgate.Charge, error) {
-	return limitgate.Answer{}, limitgate.Charge{}, errBroken
+func (broken) Do(context.Context, limitgate.Time, *limitgate.Limit, string, limitgate.Cost, limitgate.Mode) (limitgate.Decision, limitgate.Charge, error) {
+	return limitgate.Decision{}, limitgate.Charge{}, errBroken
 }
 
 func (broken) Refund(context.Context, limitgate.Time, *limitgate.Limit, limitgate.Charge) error {

@@ -47,14 +47,13 @@ func (l *Limiter) WaitAt(ctx context.Context, now Time, key string, cost Cost,
 		limit = l.turns
 	}
 	for {
-		a, c, err := l.zone.Do(ctx, now, limit, key, cost, Take)
+		d, c, err := l.zone.Do(ctx, now, limit, key, cost, Take)
 		if err != nil {
 			return undecided(), err
 		}
-		d := a.Decision()
-		pause := d.Delay
+		pause := d.Delay()
 		if d.Outcome == Rejected {
-			if pause = d.RetryAfter; l.turns != nil || pause == 0 {
+			if pause = d.RetryAfter(); l.turns != nil || pause == 0 {
 				return d, nil
 			}
 		}
@@ -68,7 +67,7 @@ func (l *Limiter) WaitAt(ctx context.Context, now Time, key string, cost Cost,
 			}
 		}
 		if d.Outcome != Rejected {
-			if d.Delay = woke.Sub(begin); d.Delay > 0 {
+			if d.Wait = woke.Sub(begin); d.Wait > 0 {
 				d.Outcome = Delayed
 			}
 			return d, nil

@@ -33,10 +33,10 @@ func TestWaitTakesTurns(t *testing.T) {
 					d, err := l.Wait(context.Background(), "k")
 					want := max(time.Duration(i-1), 0) * 100 * time.Millisecond
 					if i == 6 {
-						if err != nil || d.Outcome != limitgate.Rejected || d.RetryAfter == 0 || time.Since(begin) > 0 {
+						if err != nil || d.Outcome != limitgate.Rejected || d.RetryAfter() == 0 || time.Since(begin) > 0 {
 							t.Errorf("%s, the seventh: %+v %v", name, d, err)
 						}
-					} else if got := time.Since(begin); err != nil || got != want || d.Delay != want || (d.Outcome == limitgate.Delayed) != (want > 0) {
+					} else if got := time.Since(begin); err != nil || got != want || d.Delay() != want || (d.Outcome == limitgate.Delayed) != (want > 0) {
 						t.Errorf("%s %d: %+v %v after %v, want %v", name, i, d, err, got, want)
 					}
 				})
@@ -146,7 +146,7 @@ func TestWaitEdges(t *testing.T) {
 		{ctx, 1, 2 * time.Second, nil},
 	} {
 		d, err := l.WaitAt(c.ctx, t0, "k", c.cost, sleep)
-		if !errors.Is(err, c.err) || c.err == nil && d.Delay != c.delay || (d.Outcome == limitgate.Rejected) != (c.cost == 5 || c.err != nil) {
+		if !errors.Is(err, c.err) || c.err == nil && d.Delay() != c.delay || (d.Outcome == limitgate.Rejected) != (c.cost == 5 || c.err != nil) {
 			t.Errorf("%d: %+v %v", i, d, err)
 		}
 	}

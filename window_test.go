@@ -75,13 +75,13 @@ func TestWindowTime(t *testing.T) {
 				for range 3 {
 					r.want("fill", at, 1, Passed, 0)
 				}
-				if d := r.ask(at, 1); d.Outcome != Rejected || d.RetryAfter <= 0 || d.RetryAfter > 2*time.Minute {
+				if d := r.ask(at, 1); d.Outcome != Rejected || d.RetryAfter() <= 0 || d.RetryAfter() > 2*time.Minute {
 					t.Errorf("full at %d: %+v", at, d)
 				}
 			}
 			for _, back := range []time.Duration{time.Nanosecond, time.Second, 59 * time.Second, 2 * time.Minute, 5 * time.Hour, 400 * time.Hour} {
 				full(t0)
-				if d := r.ask(t0.Add(-back), 1); d.Outcome != Rejected || d.RetryAfter > 3*time.Minute {
+				if d := r.ask(t0.Add(-back), 1); d.Outcome != Rejected || d.RetryAfter() > 3*time.Minute {
 					t.Errorf("%v back: %+v", back, d)
 				}
 				if d := r.ask(t0.Add(-back).Add(3*time.Minute+time.Second), 3); d.Outcome != Passed {
@@ -119,7 +119,7 @@ func TestWindowCost(t *testing.T) {
 			}
 			r.want(name, t0, 1, Passed, 0)
 		}
-		if d := r.ask(t0, 2); d.Outcome != Rejected || d.Excess != 2000 || d.RetryAfter <= 0 {
+		if d := r.ask(t0, 2); d.Outcome != Rejected || d.Excess != 2000 || d.RetryAfter() <= 0 {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -246,7 +246,7 @@ func TestRates(t *testing.T) {
 		at, chunk := t0, max(rate/50, 1)
 		for range 100 {
 			d := r.ask(at, Cost(chunk))
-			at = at.Add(d.Delay)
+			at = at.Add(d.Delay())
 		}
 		want := float64(chunk*99) / float64(rate)
 		if got := at.Sub(t0).Seconds(); got < want || got > want*1.001+1e-6 {

@@ -56,7 +56,7 @@ type Steps interface {
 	// Step decides on a request and gives the state after it. The cost is at least 1. A refused request leaves the
 	// state as it was, or cut: a state that claims more than a full one is cut to it, and the cut is to be stored.
 	// What is full is the larger of the step's own Full and bound, the largest Full of all limits on the zone.
-	Step(s State, now Time, cost Cost, bound int64) (State, Answer)
+	Step(s State, now Time, cost Cost, bound int64) (State, Decision)
 
 	// Undo takes back from s what the step that turned before into after charged, and never more than is left of it.
 	Undo(s, before, after State, now Time) State
@@ -86,7 +86,7 @@ type Limit struct {
 }
 
 // Step runs the limit's step with the bound of its zone.
-func (l *Limit) Step(s State, now Time, cost Cost) (State, Answer) {
+func (l *Limit) Step(s State, now Time, cost Cost) (State, Decision) {
 	return l.Steps.Step(s, now, cost, l.Bound.Full())
 }
 
@@ -141,9 +141,9 @@ type Zone interface {
 	Bind(l *Limit) error
 
 	// Do decides on a request for key at now. A Charge comes with an admitted request in mode Take only. An error means
-	// that the zone could not decide; a request it has no room for is an Answer with NoRoom. In mode Reset the key is
+	// that the zone could not decide; a request it has no room for is a Decision with NoRoom. In mode Reset the key is
 	// afterwards one that nobody has seen, and what was charged to it can't be refunded any more.
-	Do(ctx context.Context, now Time, l *Limit, key string, cost Cost, m Mode) (Answer, Charge, error)
+	Do(ctx context.Context, now Time, l *Limit, key string, cost Cost, m Mode) (Decision, Charge, error)
 
 	// Refund gives back what c charged, or what is left of it.
 	Refund(ctx context.Context, now Time, l *Limit, c Charge) error

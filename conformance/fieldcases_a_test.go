@@ -79,8 +79,8 @@ func TestFieldCasesANumbers(t *testing.T) {
 				t.Fatalf("within 1 + burst: got %v", d.Outcome)
 			}
 		}
-		if d := take(0); d.Outcome != limitgate.Rejected || d.RetryAfter != 200*time.Millisecond {
-			t.Errorf("the 14th: got %v after %v, want REJECTED and 200ms", d.Outcome, d.RetryAfter)
+		if d := take(0); d.Outcome != limitgate.Rejected || d.RetryAfter() != 200*time.Millisecond {
+			t.Errorf("the 14th: got %v after %v, want REJECTED and 200ms", d.Outcome, d.RetryAfter())
 		}
 	})
 
@@ -111,7 +111,7 @@ func TestFieldCasesANumbers(t *testing.T) {
 			if evicts := overflow == memzone.Evict; evicts && refused > 0 || !evicts && refused < 5000-2048 {
 				t.Errorf("overflow %v: got %d of 5000 new keys refused", overflow, refused)
 			}
-			if d := take("victim"); d.Outcome != limitgate.Rejected || d.NoRoom {
+			if d := take("victim"); d.Outcome != limitgate.Rejected || d.NoRoom() {
 				t.Errorf("overflow %v: the victim after 5000 other keys: got %v, want REJECTED by its limit", overflow, d.Outcome)
 			}
 		}

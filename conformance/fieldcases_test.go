@@ -50,8 +50,8 @@ func letter(d limitgate.Decision) string {
 	switch {
 	case d.Outcome == limitgate.Rejected:
 		return "R"
-	case d.Delay >= time.Millisecond:
-		return fmt.Sprint("D", d.Delay.Milliseconds())
+	case d.Delay() >= time.Millisecond:
+		return fmt.Sprint("D", d.Delay().Milliseconds())
 	}
 	return "P"
 }

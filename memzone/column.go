@@ -35,7 +35,7 @@ func release(w1, n uint64) uint64 {
 }
 
 // stepConn runs the step of a Conn limit on a state word as it is stored here.
-func stepConn(l *limitgate.Limit, w1 uint64, now limitgate.Time, cost limitgate.Cost) (limitgate.State, limitgate.Answer) {
+func stepConn(l *limitgate.Limit, w1 uint64, now limitgate.Time, cost limitgate.Cost) (limitgate.State, limitgate.Decision) {
 	was := held(w1)
 	n, a := l.Step(limitgate.State(was), now, cost)
 	if !a.Admitted() {

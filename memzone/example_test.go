@@ -37,7 +37,7 @@ func ExampleZone_Rebind() {
 	zone.Rebind()
 	after, _ := limitgate.NewLimiter(zone, limitgate.Req{Rate: limitgate.PerMinute(1), Burst: 2, NoDelay: true})
 	d, _ := after.TakeAt(ctx, 0, "192.0.2.7", 1)
-	fmt.Println(d.Outcome, d.Excess, d.RetryAfter)
+	fmt.Println(d.Outcome, d.Excess, d.RetryAfter())
 	// Output: REJECTED 3.000 1m0s
 }
 
@@ -58,7 +58,7 @@ func ExampleNew() {
 	zone := memzone.New(memzone.Config{Bytes: 128, Overflow: memzone.Reject}) // eight places
 	limit, _ := limitgate.NewLimiter(zone, limitgate.Req{Rate: limitgate.PerMinute(1)})
 	for i := range 9 {
-		if d, _ := limit.TakeAt(ctx, 0, string(rune('a'+i)), 1); d.NoRoom {
+		if d, _ := limit.TakeAt(ctx, 0, string(rune('a'+i)), 1); d.NoRoom() {
 			fmt.Println("key", i, "found no room;", zone.Stats().Full, "refused")
 		}
 	}

@@ -126,7 +126,7 @@ func TestLogEviction(t *testing.T) {
 		}
 		check, _ := l.CheckAt(ctx, t0.Add(time.Second), "one more", 1)
 		d, _ := l.TakeAt(ctx, t0.Add(time.Second), "one more", 1)
-		if d != check || d.NoRoom != (policy == Reject) {
+		if d != check || d.NoRoom() != (policy == Reject) {
 			t.Errorf("%v: one more: checked %+v, got %+v", policy, check, d)
 		}
 		first, _ := l.CheckAt(ctx, t0.Add(time.Second), "0", 1)

@@ -38,10 +38,10 @@ func (z *Zone) lock(h uint64) *shard {
 }
 
 // doLog is Do for logs.
-func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge) {
+func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge) {
 	g, ok := l.Steps.(*limitgate.LogSteps)
 	if !ok {
-		return limitgate.Answer{Outcome: limitgate.NoRoom}, c
+		return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c
 	}
 	s := z.lock(h)
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 	}
 	if m != limitgate.Take {
 		if !s.hasRoom(lg, skip, uint32(cost), now, !z.rejects.Load()) {
-			return limitgate.Answer{Outcome: limitgate.NoRoom}, c
+			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c
 		}
 		return a, c
 	}
@@ -77,7 +77,7 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 	}
 	if lg = z.extend(s, lg, h, skip, uint32(cost), now); lg == nil {
 		z.count(h).full.Add(1)
-		return limitgate.Answer{Outcome: limitgate.NoRoom}, c
+		return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c
 	}
 	s.push(lg, stamp, uint32(cost))
 	lg.until = g.Until(stamp)

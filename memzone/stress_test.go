@@ -206,7 +206,7 @@ func holder(l *limitgate.Limiter, ks []string, seed uint64, ops int, tell func(k
 		case d.Admitted():
 			tell(k, 1)
 			ps = append(ps, mine{p, k})
-		case d.NoRoom:
+		case d.NoRoom():
 			tell(k, 0)
 		}
 	}

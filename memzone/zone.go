@@ -3,7 +3,6 @@ package memzone
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -43,8 +42,7 @@ type Config struct {
 
 // Zone is a table of states in memory. It is safe for concurrent use. Make one with New.
 type Zone struct {
-	seed    maphash.Seed
-	fixed   uint64        // Config.Seed
+	seed    seed
 	rejects atomic.Bool   // Overflow is Reject
 	kind    atomic.Uint32 // limitgate.Kind
 	table   atomic.Pointer[table]
@@ -66,7 +64,7 @@ func New(c Config) *Zone {
 	if c.Bytes <= 0 {
 		c.Bytes = DefaultBytes
 	}
-	z := &Zone{seed: maphash.MakeSeed(), fixed: c.Seed}
+	z := &Zone{seed: newSeed(c.Seed)}
 	z.SetOverflow(c.Overflow)
 	z.table.Store(newTable(c.Bytes, 0))
 	z.bound.Store(new(limitgate.Bound))
@@ -132,18 +130,14 @@ func (z *Zone) Rebind() { z.bound.Store(new(limitgate.Bound)) }
 
 // hash gives the fingerprint of a key in its place in W0: 56 bits over an empty byte, never 0.
 func (z *Zone) hash(key string) uint64 {
-	h := maphash.Comparable(z.seed, key)
-	if z.fixed != 0 {
-		h = fixedHash(z.fixed, key)
-	}
-	if h &= ownerMask; h != 0 {
+	if h := z.seed.sum(key) & ownerMask; h != 0 {
 		return h
 	}
 	return 1 << 8
 }
 
 // Do implements limitgate.Zone. It never fails.
-func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge, err error) {
+func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge, err error) {
 	h := z.hash(key)
 	if l.Salt != 0 {
 		h = salted(h, l.Salt)
@@ -165,7 +159,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		if m != limitgate.Take || a.Outcome == limitgate.Rejected {
 			if p == nil && a.Outcome != limitgate.Rejected && !z.room(t, h, now, l) {
-				return limitgate.Answer{Outcome: limitgate.NoRoom}, c, nil
+				return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
 			}
 			// A refusal may have cut the state, and the cut is stored.
 			if m == limitgate.Peek || a.Outcome != limitgate.Rejected || uint64(n) == w1 || p == nil || pair.CAS(p, w0, w1, w0, uint64(n)) {
@@ -188,7 +182,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 			c.Key, c.Life, c.Before, c.After = h, t.life(p, w0), limitgate.State(w1), n
 			return a, c, nil
 		case full:
-			return limitgate.Answer{Outcome: limitgate.NoRoom}, c, nil
+			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
 		}
 		z.count(h).retries.Add(1)
 	}
@@ -203,7 +197,7 @@ func salted(h, salt uint64) uint64 {
 }
 
 // rare does what is not the way of an ordinary request.
-func (z *Zone) rare(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Answer, c limitgate.Charge, err error) {
+func (z *Zone) rare(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge, err error) {
 	switch {
 	case m != limitgate.Reset:
 		a, c = z.doLog(now, l, h, cost, m)

@@ -92,7 +92,7 @@ func TestFull(t *testing.T) {
 				}
 			}
 			d := ask(ks[8], t0)
-			if d.NoRoom != c.noRoom || d.NoRoom != (d.Outcome == limitgate.Rejected) {
+			if d.NoRoom() != c.noRoom || d.NoRoom() != (d.Outcome == limitgate.Rejected) {
 				t.Errorf("ninth key: got %+v", d)
 			}
 			if !c.noRoom { // the one closest to drained went
@@ -166,7 +166,7 @@ func TestAllLate(t *testing.T) {
 					v, _ := limitgate.All(ctx, t0, legs)
 					if v.Late {
 						late.Add(1)
-						if v.Outcome != limitgate.Rejected || v.RetryAfter != 0 {
+						if v.Outcome != limitgate.Rejected || v.RetryAfter() != 0 {
 							t.Errorf("late: %+v", v)
 						}
 					}
@@ -204,7 +204,7 @@ func TestCapacity(t *testing.T) {
 				for i, k := range ks {
 					if i < capacity {
 						_, _ = l.TakeAt(ctx, t0, k, 1)
-					} else if d, _ := l.CheckAt(ctx, t0, k, 1); d.NoRoom {
+					} else if d, _ := l.CheckAt(ctx, t0, k, 1); d.NoRoom() {
 						none++
 					}
 				}

@@ -288,7 +288,7 @@ func AcquireAll(t testing.TB, f Factory) {
 		}
 	}
 	v, err := limitgate.AcquireAll(ctx, t0, legs, places[2][:])
-	if err != nil || v.Outcome != limitgate.Rejected || v.Leg != 1 || v.RetryAfter != 0 || places[2][0].Held() {
+	if err != nil || v.Outcome != limitgate.Rejected || v.Leg != 1 || v.RetryAfter() != 0 || places[2][0].Held() {
 		t.Fatalf("third request: got %+v %v, first place held: %v", v, err, places[2][0].Held())
 	}
 	if d := check(t, ip, t0, "a", 3); d.Outcome != limitgate.Passed {

@@ -53,13 +53,13 @@ func (m *Model) Bind(l *limitgate.Limit) error {
 }
 
 // Do implements limitgate.Zone.
-func (m *Model) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, mode limitgate.Mode) (limitgate.Answer, limitgate.Charge, error) {
+func (m *Model) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, mode limitgate.Mode) (limitgate.Decision, limitgate.Charge, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := maphash.String(m.seed, key) ^ l.Salt
 	if mode == limitgate.Reset {
 		delete(m.states, h)
-		return limitgate.Answer{}, limitgate.Charge{}, nil
+		return limitgate.Decision{}, limitgate.Charge{}, nil
 	}
 	s := m.states[h]
 	if s == nil {
@@ -67,7 +67,7 @@ func (m *Model) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, ke
 		s = &state{life: m.lives}
 	}
 	c := limitgate.Charge{Key: h, Life: s.life}
-	var a limitgate.Answer
+	var a limitgate.Decision
 	if g, ok := l.Steps.(*limitgate.LogSteps); ok {
 		stamps, a2 := log(g, s.stamps, now, cost, l.Bound.Full())
 		a, c.Before, c.After = a2, limitgate.State(cost), limitgate.State(stamps.last())
@@ -103,7 +103,7 @@ func (t times) last() limitgate.Time {
 }
 
 // log decides by a log and gives the one to store. The old one is not to be used after a Take.
-func log(g *limitgate.LogSteps, old times, now limitgate.Time, cost limitgate.Cost, bound int64) (times, limitgate.Answer) {
+func log(g *limitgate.LogSteps, old times, now limitgate.Time, cost limitgate.Cost, bound int64) (times, limitgate.Decision) {
 	all := old
 	if old.last() > g.Cut(now) {
 		all = slices.Clone(old)

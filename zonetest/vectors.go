@@ -141,7 +141,7 @@ func (r *reqCase) compare(at string, e vectors.Event, x vectors.Expect, v limitg
 		status = ""
 	}
 	verdict := map[limitgate.Outcome]string{limitgate.Passed: "pass", limitgate.Delayed: "delay", limitgate.Rejected: "reject"}[d.Outcome]
-	delay := d.Delay
+	delay := d.Delay()
 	if dry {
 		verdict, delay = "pass", 0
 	}
@@ -153,12 +153,12 @@ func (r *reqCase) compare(at string, e vectors.Event, x vectors.Expect, v limitg
 		r.near(at+" delay", delay, *x.DelayMS)
 	}
 	if x.WouldDelayMS != nil {
-		r.near(at+" delay it would have", d.Delay, *x.WouldDelayMS)
+		r.near(at+" delay it would have", d.Delay(), *x.WouldDelayMS)
 	}
 	if x.RetryAfterMS != nil {
-		r.near(at+" retry after", d.RetryAfter, *x.RetryAfterMS)
-	} else if r.arith == limitgate.Exact && d.RetryAfter != 0 && x.Verdict == "reject" {
-		r.t.Errorf("%s: retry after %v, want none", at, d.RetryAfter)
+		r.near(at+" retry after", d.RetryAfter(), *x.RetryAfterMS)
+	} else if r.arith == limitgate.Exact && d.RetryAfter() != 0 && x.Verdict == "reject" {
+		r.t.Errorf("%s: retry after %v, want none", at, d.RetryAfter())
 	}
 	slack := limitgate.Excess(0)
 	if r.c.ToleranceMS > 0 {
@@ -305,11 +305,11 @@ func runReqThenConn(t testing.TB, f Factory, c vectors.Case) {
 	for i, e := range c.Events {
 		x := c.Expect[i]
 		d, err := req.TakeAt(ctx, limitgate.Time(e.At()), e.Key, 1)
-		if err != nil || d.Outcome.String() != x.Req || x.DelayMS != nil && d.Delay != vectors.MS(*x.DelayMS) {
-			t.Errorf("%s event %d: got %v %v (%v), want %s %v", c.ID, i, d.Outcome, d.Delay, err, x.Req, x.DelayMS)
+		if err != nil || d.Outcome.String() != x.Req || x.DelayMS != nil && d.Delay() != vectors.MS(*x.DelayMS) {
+			t.Errorf("%s event %d: got %v %v (%v), want %s %v", c.ID, i, d.Outcome, d.Delay(), err, x.Req, x.DelayMS)
 		}
 		if d.Admitted() {
-			steps = append(steps, step{e.AtMS + float64(d.Delay)/1e6, false, i})
+			steps = append(steps, step{e.AtMS + float64(d.Delay())/1e6, false, i})
 		}
 	}
 	places := make([]limitgate.Place, len(c.Events))

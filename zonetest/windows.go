@@ -85,8 +85,8 @@ func runCount(t testing.TB, f Factory, c vectors.Case, a limitgate.Algorithm, gr
 			if x.RetryAfterMS != nil && *x.RetryAfterMS > 0 {
 				retry = vectors.MS(*x.RetryAfterMS)
 			}
-			if got := (d.RetryAfter + grain - 1) / grain * grain; e.Op == "take" && got != retry && (x.RetryAfterMS != nil || c.Params.Model != "sliding_rl") {
-				t.Errorf("%s event %d: retry after %v, want %v", c.ID, i, d.RetryAfter, retry)
+			if got := (d.RetryAfter() + grain - 1) / grain * grain; e.Op == "take" && got != retry && (x.RetryAfterMS != nil || c.Params.Model != "sliding_rl") {
+				t.Errorf("%s event %d: retry after %v, want %v", c.ID, i, d.RetryAfter(), retry)
 			}
 			if x.Tokens != nil {
 				left := float64(c.Params.Capacity) - 1 - float64(d.Excess)/1000
@@ -148,7 +148,7 @@ func Windows(t testing.TB, f Factory) {
 	for _, w := range []limitgate.Windowing{limitgate.Sliding, limitgate.Fixed, limitgate.Log} {
 		z := f(t)
 		l := limiter(t, z, limitgate.Count{Limit: 10, Window: time.Minute, Windowing: w})
-		if d := take(t, l, t0, "k", 11); d.Outcome != limitgate.Rejected || d.RetryAfter != 0 || d.Remaining != 10 {
+		if d := take(t, l, t0, "k", 11); d.Outcome != limitgate.Rejected || d.RetryAfter() != 0 || d.Remaining != 10 {
 			t.Errorf("%v: more than ever: %+v", w, d)
 		}
 		r, d, err := l.TakeReceiptAt(ctx, t0, "k", 4)

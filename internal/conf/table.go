@@ -27,7 +27,8 @@ func Groups() []Group {
 		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", limitSpecs()},
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
-		{"Proxying", "", proxySpecs()},
+		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},
+		{"Upstreams", "", upstreamSpecs()},
 		{"Variables", "", variableSpecs()},
 		{"Logs", "", logSpecs()},
 		{"Accepted without effect", "Read and checked, so that a configuration written for nginx loads. They tune how nginx does its work and cannot " +

@@ -63,9 +63,6 @@ func requestSpecs() []Spec {
 			Doc: "How many requests a connection may carry before it is closed."},
 		{Name: "keepalive_time", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "1h", check: checkMillis,
 			Doc: "How old a connection may be and still carry another request; after it the next answer closes it."},
-		{Name: "keepalive", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "N", check: checkKeepaliveCount,
-			Doc: "How many idle connections to the servers of the upstream are kept for the next requests. More may be open at a time; those beyond N are " +
-				"closed after their answer."},
 		{Name: "send_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
 			Doc: "How long a client may take nothing of an answer before its connection is closed."},
 		{Name: "lingering_close", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "off | on | always", Default: "on", check: oneOf("off", "on", "always"),

@@ -17,11 +17,7 @@ var missing = [...]struct{ lost, names string }{
 			"proxy_ssl_server_name proxy_ssl_session_reuse proxy_ssl_trusted_certificate proxy_ssl_verify " +
 			"proxy_ssl_verify_depth"},
 	{"requests to the upstream, or its answers, would differ",
-		"proxy_bind proxy_cookie_domain proxy_cookie_flags proxy_cookie_path " +
-			"proxy_hide_header proxy_ignore_client_abort proxy_ignore_headers proxy_intercept_errors " +
-			"proxy_limit_rate proxy_method proxy_next_upstream proxy_next_upstream_timeout " +
-			"proxy_next_upstream_tries proxy_pass_header proxy_pass_request_body proxy_pass_request_headers " +
-			"proxy_pass_trailers proxy_redirect proxy_request_buffering proxy_set_body proxy_socket_keepalive"},
+		"proxy_ignore_client_abort proxy_limit_rate proxy_pass_trailers proxy_request_buffering"},
 	{"what a FastCGI application should answer would not be answered",
 		"fastcgi_bind fastcgi_buffer_size fastcgi_buffering fastcgi_buffers fastcgi_busy_buffers_size " +
 			"fastcgi_cache fastcgi_cache_background_update fastcgi_cache_bypass fastcgi_cache_key " +

@@ -120,7 +120,8 @@ type Conn struct {
 	ProxyDestination netip.AddrPort
 }
 
-// Attempt is one try at an upstream peer, for the $upstream_* variables.
+// Attempt is one try at an upstream peer, for the $upstream_* variables. One without an Addr is none: it stands between those
+// of one upstream and those of the next, which an internal redirect led to.
 type Attempt struct {
 	Addr     []byte // "127.0.0.1:8080" or "unix:/path", in configuration memory
 	URL      []byte // "http://127.0.0.1:8080/path" as the error log names it, in request memory; nil until it is needed

@@ -45,7 +45,7 @@ func (m *sim) appendAnswer(b []byte) []byte {
 		}
 		b = appendText(append(b, `{"zone":`...), l.Zone)
 		b = append(append(b, `,"verdict":"`...), verdict(l.Decision.Outcome)...)
-		b = appendMillis(append(b, `","delay_ms":`...), l.Decision.Delay)
+		b = appendMillis(append(b, `","delay_ms":`...), l.Decision.Delay())
 		b = append(l.Decision.Excess.Append(append(b, `,"excess":"`...)), `"}`...)
 	}
 	return append(b, "]}\n"...)

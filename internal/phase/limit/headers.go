@@ -54,7 +54,7 @@ type rest struct {
 
 // restOf reads a decision. charged is false where another limit refused: then this one was not charged either.
 func restOf(d *limitgate.Decision, charged bool) rest {
-	left := rest{remaining: d.Remaining, debt: int64(d.Excess), retry: d.RetryAfter}
+	left := rest{remaining: d.Remaining, debt: int64(d.Excess), retry: d.RetryAfter()}
 	switch {
 	case !d.Admitted():
 	case charged:
@@ -132,7 +132,7 @@ func (l *legs) binding() int {
 	best := 0
 	for i := range l.list {
 		a, b := &l.list[i].Decision, &l.list[best].Decision
-		if a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.RetryAfter > b.RetryAfter {
+		if a.Remaining < b.Remaining || a.Remaining == b.Remaining && a.RetryAfter() > b.RetryAfter() {
 			best = i
 		}
 	}

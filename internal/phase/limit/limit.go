@@ -89,7 +89,7 @@ func (h *handler) requests(r *request.Request) phase.Next {
 	switch {
 	case v.Outcome == limitgate.Rejected:
 		return h.refuse(r, &l, &v)
-	case v.Delay < time.Millisecond:
+	case v.Delay() < time.Millisecond:
 		r.ReqStatus = request.LimitPassed
 		return phase.Continue
 	}
@@ -100,10 +100,10 @@ func (h *handler) requests(r *request.Request) phase.Next {
 	}
 	r.ReqStatus = request.LimitDelayed
 	if r.Report != nil {
-		r.Report.Delay = v.Delay
+		r.Report.Delay = v.Delay()
 		return phase.Continue
 	}
-	if !r.Stream.Sleep(v.Delay) {
+	if !r.Stream.Sleep(v.Delay()) {
 		r.Logf(errorlog.Info, "client prematurely closed connection")
 		r.Leave(499)
 		return phase.Done
@@ -114,7 +114,7 @@ func (h *handler) requests(r *request.Request) phase.Next {
 // refuse logs a refusal of limit_req and, unless it is a rehearsal, makes it the answer.
 func (h *handler) refuse(r *request.Request, l *legs, v *limitgate.Verdict) phase.Next {
 	zone := h.req.zone(l, v.Leg)
-	if v.NoRoom {
+	if v.NoRoom() {
 		r.Logf(errorlog.Crit, `could not allocate node in limit_req zone "%s"`, zone)
 	} else {
 		logRequest(r, h.req.level, "limiting requests", h.req.dryMark(), v.Excess, " by zone ", zone)
@@ -124,8 +124,8 @@ func (h *handler) refuse(r *request.Request, l *legs, v *limitgate.Verdict) phas
 		return phase.Continue
 	}
 	r.ReqStatus = request.LimitRejected
-	if v.RetryAfter > 0 {
-		after := seconds(v.RetryAfter)
+	if v.RetryAfter() > 0 {
+		after := seconds(v.RetryAfter())
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 		if r.Report != nil {
 			r.Report.RetryAfter = after
@@ -159,7 +159,7 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		return phase.Continue
 	}
 	zone := h.conn.zone(&l, v.Leg)
-	if v.NoRoom {
+	if v.NoRoom() {
 		r.Logf(errorlog.Crit, `could not allocate node in limit_conn zone "%s"`, zone)
 	} else {
 		h.conn.logConnection(r, zone)

@@ -21,8 +21,8 @@ func (g *group) report(p *request.Report, l *legs, v *limitgate.Verdict) {
 
 // rounded makes a delay that nobody waits for a pass.
 func rounded(d limitgate.Decision) limitgate.Decision {
-	if d.Outcome == limitgate.Delayed && d.Delay < time.Millisecond {
-		d.Outcome, d.Delay = limitgate.Passed, 0
+	if d.Outcome == limitgate.Delayed && d.Delay() < time.Millisecond {
+		d.Outcome, d.Wait = limitgate.Passed, 0
 	}
 	return d
 }

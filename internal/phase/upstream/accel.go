@@ -10,13 +10,13 @@ import (
 // accelerated sends the request on to the path or the named location that the answer names in X-Accel-Redirect, and drops
 // the rest of the answer (ngx_http_upstream_process_headers). It reports false where the answer has no such field.
 func (x *exchange) accelerated() (phase.Next, bool) {
-	if !x.resp.Has(header.XAccelRedirect) {
+	if x.h.rules.ignored&ignoreRedirect != 0 || !x.resp.Has(header.XAccelRedirect) {
 		return phase.Continue, false
 	}
 	r := x.r
 	x.translate()
 	target := x.redirectTarget()
-	x.leave()
+	x.abandon()
 	keepForRedirect(&r.Response)
 	if len(target) > 0 && target[0] == '@' {
 		r.Detour = request.Detour{Path: target}
@@ -33,15 +33,6 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	}
 	r.Detour = request.Detour{Path: path, Args: args}
 	return phase.Detour, true
-}
-
-// leave ends an exchange whose answer has a body that nobody wants: it may still be on its way.
-func (x *exchange) leave() {
-	x.endAttempt()
-	x.pump.finish()
-	x.unwait()
-	x.giveBack(false)
-	x.drop()
 }
 
 var methodGet = []byte("GET")
