@@ -65,9 +65,11 @@ func (j *journey) page(code int) int {
 	if r.Settings.Tokens == request.TokensOff {
 		body = j.p.bare.of(code)
 	}
-	// What the headers say of a file is not said of its page.
+	// What the head says of another body is not said of the page.
 	r.Response.Dated, r.Response.Ranges = false, request.NoRanges
-	r.Response.Headers = slices.DeleteFunc(r.Response.Headers, func(h request.Header) bool { return h.ID == header.ETag })
+	r.Response.Headers = slices.DeleteFunc(r.Response.Headers, func(h request.Header) bool {
+		return h.ID == header.ETag || h.ID == header.LastModified || h.ID == header.AcceptRanges
+	})
 	var contentType []byte
 	if len(body) > 0 {
 		contentType = typeHTML

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/header"
@@ -27,6 +28,9 @@ type Request struct {
 	Major   int
 	Minor   int
 	Headers []Header
+
+	KeepAlive bool // the client wants to go on with the connection
+	SkipsBody bool // who answers does without the body: a client that waits to be told to send it is told, and it is dropped
 
 	// BodyLength is the declared length of the body: 0 none, -1 chunked.
 	BodyLength int64
@@ -153,6 +157,17 @@ func (r *Request) Reset() {
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
 	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
 	r.Response.Length = -1
+}
+
+// Keeps reports whether the connection may carry another request, as far as client, answer and directives go. What the
+// edge finds out while it answers may still end it.
+func (r *Request) Keeps() bool {
+	s := r.Settings
+	if s == nil || !r.KeepAlive || r.Fault.Status != 0 || r.Response.Close || s.KeepaliveTimeout <= 0 || r.Conn.Requests >= s.KeepaliveRequests {
+		return false
+	}
+	const ms = limitgate.Time(time.Millisecond) // what nginx counts a connection's age in
+	return r.Now/ms-r.Conn.Start/ms <= limitgate.Time(s.KeepaliveTime)/ms
 }
 
 // Release gives back what the request holds, once: the filters of its body, and its places of limit_conn.

@@ -61,13 +61,13 @@ var responseVars = map[string]Variable{
 		switch {
 		case r.Response.Status == 101:
 			return append(dst, "upgrade"...), true
-		case r.Response.Sent && !r.Response.Kept || r.Response.Close:
-			return append(dst, "close"...), true
+		case kept(r):
+			return append(dst, "keep-alive"...), true
 		}
-		return append(dst, "keep-alive"...), true
+		return append(dst, "close"...), true
 	},
 	"sent_http_keep_alive": func(r *request.Request, dst []byte) ([]byte, bool) {
-		if r.Settings == nil || r.Settings.KeepaliveHeader == 0 || !r.Response.Kept {
+		if r.Settings == nil || r.Settings.KeepaliveHeader == 0 || !kept(r) {
 			return dst, false
 		}
 		return appendInt(append(dst, "timeout="...), r.Settings.KeepaliveHeader)
@@ -79,6 +79,14 @@ var responseVars = map[string]Variable{
 		return append(dst, "chunked"...), true
 	},
 	"gzip_ratio": gzipRatio,
+}
+
+// kept reports what a client was told of its connection, or will be.
+func kept(r *request.Request) bool {
+	if r.Response.Sent {
+		return r.Response.Kept
+	}
+	return r.Keeps()
 }
 
 // gzipRatio is how much larger a body was before it was compressed, rounded to hundredths.

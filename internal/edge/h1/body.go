@@ -46,9 +46,9 @@ func (b *bodyReader) reset() {
 }
 
 func (b *bodyReader) begin(x *exchange) {
+	b.expects, b.told = x.head.Has(header.Expect) && x.head.Expect100(x.c.in.rest()), false
 	if b.frame = x.head.Body(); !b.frame.Done() {
 		b.x = x
-		b.expects = x.head.Has(header.Expect) && x.head.Expect100(x.c.in.rest())
 	}
 }
 
@@ -224,8 +224,12 @@ func (x *exchange) sayContinue() error {
 	return nil
 }
 
-// untouched reports whether nobody has asked for the body, and nothing of it has come.
+// untouched reports whether nobody has asked for the body, and nothing of it has come. There may be none: nginx tells a client
+// that waits for nothing to go on as well.
 func (b *bodyReader) untouched() bool {
+	if b.x == nil {
+		return true
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.asked && b.taken.Load() == 0 && len(b.x.c.in.rest()) == 0

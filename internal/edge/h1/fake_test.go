@@ -123,9 +123,9 @@ func demo(r *request.Request) {
 	case "/204":
 		answerText(r, 204, "")
 	case "/429":
-		r.ErrStatus = 429
 		answerText(r, 429, "slow down\n")
 	case "/chunks":
+		r.SkipsBody = true
 		r.Response.Status = 200
 		r.Response.ContentType = []byte("text/plain")
 		_ = r.SendHead()

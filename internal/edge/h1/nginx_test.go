@@ -161,13 +161,13 @@ func likeNginx(r *request.Request) {
 		case 400, 413, 414, 500, 501:
 			r.Response.Close = true
 		}
-		r.ErrStatus = status
 		_ = r.Answer(status, []byte("text/html"), h1.AppendPage(nil, status, "nginx/V"))
 		_ = r.Stream.Finish()
 	}
 	path, _, _ := bytes.Cut(bytes.TrimPrefix(r.URI, []byte("/")), []byte("/"))
 	switch string(path) {
 	case "200":
+		r.SkipsBody = true
 		answerText(r, 200, "hello\n")
 	case "204":
 		answerText(r, 204, "")

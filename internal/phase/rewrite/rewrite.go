@@ -64,6 +64,7 @@ type redirect struct {
 
 func (d redirect) serve(r *request.Request) phase.Next {
 	target := evaluate(r, d.target)
+	r.SkipsBody = true
 	r.Fail(d.status)
 	r.Response.Location = target
 	return phase.Fail
@@ -82,6 +83,7 @@ func (t text) serve(r *request.Request) phase.Next {
 		r.Leave(t.status)
 		return phase.Done
 	}
+	r.SkipsBody = true
 	if r.Answer(t.status, r.Settings.TypeOf(r.URI), body) == request.ErrRefused {
 		return phase.Fail
 	}

@@ -113,7 +113,7 @@ func compileFields(env *phase.Env, s *conf.Scope, name string) (list []field) {
 		if text == nil {
 			continue
 		}
-		f := field{name: []byte(add.Name), always: add.Always, id: header.Lookup([]byte(add.Name))}
+		f := field{name: []byte(add.Name), always: add.Always, id: effective(add.Name)}
 		if fixed, ok := text.Constant(); ok {
 			f.fixed = fixed
 		} else {
@@ -122,6 +122,16 @@ func compileFields(env *phase.Env, s *conf.Scope, name string) (list []field) {
 		list = append(list, f)
 	}
 	return list
+}
+
+// effective is what an added field is for those who look for known ones: to nginx all are unknown but these. An added Date
+// stands beside nginx's own.
+func effective(name string) header.ID {
+	switch id := header.Lookup([]byte(name)); id {
+	case header.CacheControl, header.ETag, header.LastModified, header.Link:
+		return id
+	}
+	return header.Other
 }
 
 func (set *Set) compileGzip(env *phase.Env, s *conf.Scope) *compression {

@@ -36,7 +36,6 @@ func (f ranges) shape(r *request.Request) error {
 		return nil
 	case nothing:
 		v := r.Claim(strconv.AppendInt(append(r.Scratch(), "bytes */"...), out.Length, 10))
-		remove(out, header.ETag)
 		r.Fail(416)
 		r.Response.Headers = append(out.Headers, request.Header{Name: nameContentRange, Value: v, ID: header.ContentRange})
 		return request.ErrRefused

@@ -17,6 +17,7 @@ const pieceSize = 32 << 10
 
 // send describes a file and streams it, or the parts of it that the filters leave over.
 func (h *Handler) send(r *request.Request, f *os.File, info fs.FileInfo) phase.Next {
+	r.SkipsBody = true
 	size, out := info.Size(), &r.Response
 	out.Status, out.Reason, out.Location, out.ContentType = 200, nil, nil, r.Settings.TypeOf(r.URI)
 	out.Length, out.Dated, out.Modified, out.Ranges = size, true, info.ModTime().Unix(), request.AnyRanges
