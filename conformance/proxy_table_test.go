@@ -52,6 +52,9 @@ func nexts() proxied {
 		{"max_fails=0", "proxy_next_upstream_tries 2;", "drop drop1"},
 		{"max_fails=0", "proxy_next_upstream_timeout 200ms;", "hang1 drop1 drop2"},
 		{"max_fails=0", "proxy_next_upstream_timeout 10s;", "drop1 drop2"},
+		{"weight=5 max_fails=3", "", "ok ok drop1 ok ok drop2 ok ok ok drop1 ok ok drop1 ok ok drop1 ok drop2 ok ok ok"},
+		{"weight=7 max_fails=2; server RAW2 weight=3 max_fails=4; server RAW1 weight=2", "", "ok drop1 ok drop2 ok ok drop1 drop1 ok ok ok drop2 ok ok drop2 ok ok ok drop1 ok ok ok ok"},
+		{"max_fails=2 fail_timeout=1s", "", "drop1 drop1 drop1 drop1 ok 2200ms ok ok ok ok drop1 drop1 drop1 ok ok"},
 	} {
 		groups += fmt.Sprintf("upstream u%d { server RAW1 %s; server RAW2; }\n", i, c.servers)
 		if c.servers == "backup" {
@@ -59,6 +62,10 @@ func nexts() proxied {
 		}
 		locations += fmt.Sprintf("location /%d/ { %s proxy_pass http://u%d; }\n", i, c.directives, i)
 		for path := range strings.FieldsSeq(c.paths) {
+			if strings.HasSuffix(path, "ms") {
+				p.raw = append(p.raw, path)
+				continue
+			}
 			target := fmt.Sprintf("/%d/%s", i, path)
 			if name, post := strings.CutPrefix(path, "+"); post {
 				target = fmt.Sprintf("/%d/%s", i, name)
@@ -155,19 +162,19 @@ func proxySides() []proxied {
 				location /ignore/ { proxy_pass http://RAW1; proxy_ignore_headers X-Accel-Limit-Rate X-Accel-Redirect X-Accel-Charset Set-Cookie; proxy_pass_header X-Accel-Redirect; add_header X-Rate $limit_rate; }
 				location /there { return 200 "there $upstream_http_x_one\n"; }
 				location /head/ { proxy_pass http://RAW1; proxy_method GET; } location /get/ { proxy_pass http://RAW1; proxy_method head; }`),
-			raw: []string{httpGet("/many"), httpGet("/hide/many"), httpGet("/pass/many"), httpGet("/accel"), httpGet("/ignore/accel"), httpGet("/charset"), httpGet("/ignore/charset"),
+			raw: []string{httpGet("/many"), httpGet("/hide/many"), httpGet("/pass/many"), httpGet("/accel"), httpGet("/ignore/accel"), httpGet("/hide/accel"), httpGet("/charset"), httpGet("/ignore/charset"),
 				"HEAD /head/many HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", httpGet("/get/bare")},
 			headers: []string{"Content-Type", "Content-Length", "X-One", "X-Two", "X-Three", "Set-Cookie", "Location", "X-Accel-Expires", "X-Accel-Limit-Rate", "X-Accel-Redirect", "X-Accel-Foo", "X-Pad", "Keep-Alive", "Trailer",
-				"Status", "Link", "Transfer-Encoding", "Connection", "X-Rate", "ETag", "Last-Modified", "Upgrade", "Proxy-Connection"},
+				"Status", "Link", "Transfer-Encoding", "Connection", "X-Rate", "ETag", "Expires", "Last-Modified", "Upgrade", "Proxy-Connection"},
 		},
 		say: map[string]string{
 			"many": "HTTP/1.1 200 Fine\r\nDate: then\r\nServer: backend\r\nX-Pad: p\r\nX-One: 1\r\nX-Two: 2\r\nX-Three: 3\r\nX-TWO: 22\r\nContent-Type: text/x; charset=y\r\nX-Accel-Expires: 0\r\nX-Accel-Limit-Rate: 1000000\r\n" +
 				"X-Accel-Foo: f\r\nX-Accel-Buffering: yes\r\nKeep-Alive: k\r\nTrailer: t\r\nStatus: 201\r\nLink: a\r\nLink: b\r\nUpgrade: u\r\nProxy-Connection: z\r\nLocation: /x\r\nSet-Cookie: a=1\r\nETag: \"e\"\r\nLast-Modified: x\r\nContent-Length: 5\r\n\r\nabcde",
-			"accel":   "HTTP/1.1 200 OK\r\nX-Accel-Redirect: /there\r\nX-Accel-Limit-Rate: 70000\r\nX-One: up\r\nContent-Length: 4\r\n\r\nbody",
+			"accel":   "HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Accel-Redirect: /there\r\nX-Accel-Limit-Rate: 70000\r\nLocation: /x\r\nExpires: never\r\nX-One: up\r\nContent-Length: 4\r\n\r\nbody",
 			"charset": "HTTP/1.1 200 OK\r\nX-Accel-Charset: koi8-r\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\nbody",
 			"bare":    "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n",
 		},
-	}, requestSide(), {
+	}, requestSide(), bodySide(), keptSide(), upgradeSide(), {
 		side: side{
 			name: "connections that fail and addresses that lead nowhere",
 			http: upstreamLog + `upstream Named { server RAW1; } upstream down { server RAW1 down; } upstream down2 { server RAW1 down; server RAW2 down; }
@@ -209,5 +216,67 @@ func requestSide() proxied {
 			location /nothing { proxy_pass http://RAW1; proxy_pass_request_headers off; proxy_pass_request_body off; proxy_method GET; }`),
 		raw: []string{httpGet("/method"), post("/method"), httpGet("/methodvar?m=patch"), httpGet("/methodvar"), httpGet("/body?x=1"), post("/body?x=2"), chunked("/body"), httpGet("/emptybody"), post("/emptybody"), post("/body11"), chunked("/body11"),
 			httpGet("/nobody"), post("/nobody"), chunked("/nobody"), post("/nolength"), chunked("/nolength"), httpGet("/noheaders"), post("/noheaders"), chunked("/noheaders"), post("/ownheaders"), post("/nothing")},
+	}}
+}
+
+// bodySide is bodies that go to one upstream after another.
+func bodySide() proxied {
+	post := func(target, framing, body string) string {
+		return "POST " + target + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" + framing + "\r\n\r\n" + body
+	}
+	p := proxied{side: side{
+		name: "bodies that go on to another upstream",
+		http: upstreamLog + `upstream two { server RAW1 max_fails=0; server RAW2 max_fails=0; }` + front(`
+			location / { proxy_pass http://two; proxy_next_upstream error http_503 non_idempotent; }
+			location /named/ { proxy_pass http://RAW1; error_page 502 404 = @other; proxy_intercept_errors on; }
+			location /path/ { proxy_pass http://RAW1; error_page 502 404 = /other/ok; proxy_intercept_errors on; }
+			location /own/ { proxy_pass http://RAW1; proxy_set_body first; error_page 502 = @other; }
+			location @other { proxy_pass http://RAW2; proxy_set_header X-Length $content_length; }
+			location /other/ { proxy_pass http://RAW2; }
+			location /11/ { proxy_pass http://two; proxy_http_version 1.1; proxy_next_upstream error non_idempotent; }`),
+		headers: []string{"X-Peer", "Content-Length"},
+	}, say: map[string]string{"s404-": "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "s503-": "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"}}
+	for _, path := range []string{"/drop1", "/drop2", "/s503-1", "/s503-2", "/named/drop", "/named/s404-", "/path/drop", "/path/s404-1", "/own/drop1", "/own/drop2", "/11/drop1", "/11/drop2"} {
+		p.raw = append(p.raw, post(path, "Content-Length: 5", "hello"), post(path, "Transfer-Encoding: chunked", "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"))
+	}
+	return p
+}
+
+// keptSide is connections to upstreams that carry several requests. The pauses let a closed one be noticed.
+func keptSide() proxied {
+	const pause = "60ms"
+	p := proxied{side: side{
+		name: "kept connections to upstreams",
+		http: upstreamLog + `upstream a { server RAW1; keepalive 2; keepalive_requests 3; } upstream b { server RAW1 max_fails=0; server RAW2 max_fails=0; keepalive 1; }
+			upstream c { server RAW2; keepalive 2; keepalive_timeout 100ms; } upstream d { server RAW1; keepalive 2; keepalive_time 1ms; } upstream e { server RAW1; keepalive 2; } upstream f { server RAW2; }` +
+			front(`proxy_http_version 1.1; proxy_set_header Connection ""; location /a/ { proxy_pass http://a; } location /b/ { proxy_pass http://b; } location /c/ { proxy_pass http://c; }
+			location /d/ { proxy_pass http://d; } location /e/ { proxy_pass http://e; proxy_next_upstream off; } location /f/ { proxy_pass http://f; } location /ten/ { proxy_pass http://e; proxy_http_version 1.0; }`),
+		headers: []string{"X-Peer"},
+	}, say: map[string]string{"closing": "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "unasked": "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxMORE", "s404": "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"}}
+	for _, path := range strings.Fields("/a/1x /a/2x /a/3x /a/4x /a/closing /a/5x /a/6x /a/drop /a/7x /b/1x /b/2x /b/3x /b/drop1 /b/4x /c/1x 900ms /c/2x /c/3x /d/1x /d/2x /e/1x /e/drop /e/2x /e/unasked /e/3x /e/s404 /e/4x /f/1x /f/2x /ten/x /ten/y") {
+		if path[0] == '/' {
+			p.raw = append(p.raw, httpGet(path), pause)
+			continue
+		}
+		p.raw = append(p.raw, path)
+	}
+	return p
+}
+
+// upgradeSide is connections that leave HTTP.
+func upgradeSide() proxied {
+	upgrade := func(path, behind string) string {
+		return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n" + behind
+	}
+	return proxied{side: side{
+		name: "upgrades",
+		http: upstreamLog + front(`keepalive_timeout 0; proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade; proxy_hide_header X-Hide; proxy_redirect http://a/ /b/;
+			location / { proxy_pass http://RAW1; } location /intercept/ { proxy_pass http://RAW1; proxy_intercept_errors on; error_page 403 /page; } location /page { return 200 page; }`),
+		raw:     []string{upgrade("/ws", "ping"), upgrade("/eager", "ping"), upgrade("/ws", ""), upgrade("/refuse", ""), upgrade("/intercept/refuse", "")},
+		headers: []string{"Upgrade", "Connection", "X-Hide", "X-Show", "Location", "Content-Length", "Transfer-Encoding"},
+	}, say: map[string]string{
+		"ws":     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-Hide: h\r\nX-Show: s\r\nLocation: http://a/x\r\n\r\n",
+		"eager":  "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nfirst ",
+		"refuse": "HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno",
 	}}
 }

@@ -22,7 +22,8 @@ type proxied struct {
 }
 
 // peer is one of two upstreams. It answers by the last element of a request's path, after a question mark or not:
-// NAME1 is said by the first and ok by the second, NAME by both. hang says nothing, drop closes, reset resets.
+// NAME1 is said by the first and ok by the second, NAME by both. hang says nothing, drop closes, reset resets. After a 101 it
+// waits for four bytes, says them once more and closes.
 type peer struct {
 	ln     net.Listener
 	number string
@@ -44,14 +45,14 @@ func startPeer(t *testing.T, number string, say map[string]string) *peer {
 	// Owned by the test: ends with the listener.
 	go func() {
 		defer wg.Done()
-		for {
+		for n := 1; ; n++ {
 			c, err := ln.Accept()
 			if err != nil {
 				return
 			}
 			wg.Add(1)
 			// Owned by the test: ends with its connection.
-			go func() { defer wg.Done(); defer c.Close(); p.serve(c) }()
+			go func() { defer wg.Done(); defer c.Close(); p.serve(c, n) }()
 		}
 	}()
 	t.Cleanup(func() { ln.Close(); wg.Wait() })
@@ -94,7 +95,7 @@ func (p *peer) read(c net.Conn, rest []byte) (request string, behind []byte, ok 
 	}
 }
 
-func (p *peer) serve(c net.Conn) {
+func (p *peer) serve(c net.Conn, connection int) {
 	var rest []byte
 	for {
 		request, behind, ok := p.read(c, rest)
@@ -104,7 +105,7 @@ func (p *peer) serve(c net.Conn) {
 		rest = behind
 		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
 		p.mu.Lock()
-		p.seen = append(p.seen, p.number+" from "+host+": "+mask(request))
+		p.seen = append(p.seen, fmt.Sprintf("%s, connection %d from %s: %s", p.number, connection, host, mask(request)))
 		p.mu.Unlock()
 		name := ""
 		if m := pathOf.FindStringSubmatch(request); m != nil {
@@ -135,6 +136,16 @@ func (p *peer) serve(c net.Conn) {
 			answer = strings.TrimSuffix(answer, "ok\n")
 		}
 		if _, err := io.WriteString(c, strings.ReplaceAll(answer, "ITSELF", p.ln.Addr().String())); err != nil || strings.HasPrefix(answer, "HTTP/1.0") {
+			return
+		}
+		if strings.HasPrefix(answer, "HTTP/1.1 101 ") {
+			said := make([]byte, 4)
+			if n := copy(said, rest); n < 4 {
+				if _, err := io.ReadFull(c, said[n:]); err != nil {
+					return
+				}
+			}
+			_, _ = c.Write(said)
 			return
 		}
 	}

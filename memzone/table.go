@@ -18,7 +18,6 @@ const (
 	versionOne  = 4
 	versionMask = 0xfc
 	ownerMask   = ^uint64(0xff) // fingerprint
-	closed      = sealed        // W0 of a slot that was carried over
 
 	ways        = 8
 	bucketBytes = ways * 16
@@ -35,7 +34,7 @@ type line [4]slot
 type table struct {
 	lines   []line
 	buckets uint64
-	gen     uint64                // counts the resizes: a charge knows in which table it was made
+	gen     uint64                // counts the resizes, as far as it fits into a life
 	next    atomic.Pointer[table] // set before the first slot is sealed, and never changed
 }
 
@@ -47,7 +46,7 @@ func newTable(size int, gen uint64) *table {
 	// In bounds: off is below bucketBytes, and 2n lines of 64 bytes are n*bucketBytes. The heap does not move, so the
 	// alignment, which CAS and the cache lines need, stays. The slice keeps mem alive.
 	lines := unsafe.Slice((*line)(unsafe.Pointer(&mem[off])), 2*n)
-	return &table{lines: lines, buckets: uint64(n), gen: gen}
+	return &table{lines: lines, buckets: uint64(n), gen: gen & (1<<(64-genShift) - 1)}
 }
 
 func (t *table) bytes() int { return len(t.lines) * int(unsafe.Sizeof(line{})) }
@@ -138,7 +137,7 @@ func (t *table) each(f func(h, state uint64)) {
 	for i := range t.lines {
 		for j := range t.lines[i] {
 			a, b := read(&t.lines[i][j])
-			if a&statusMask == live || a&statusMask == sealed && a != closed {
+			if a&statusMask == live || a&statusMask == sealed && a&ownerMask != 0 {
 				f(a&ownerMask, b)
 			}
 		}

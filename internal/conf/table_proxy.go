@@ -18,10 +18,6 @@ func proxySpecs() []Spec {
 			Doc: "How long the upstream may take nothing of a request before the answer is 504."},
 		{Name: "proxy_read_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
 			Doc: "How long the upstream may send nothing of an answer. If nothing was sent yet the client gets 504."},
-		{Name: "proxy_buffer_size", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "SIZE", Default: "4k", check: checkSize,
-			Doc: "How long the header of an upstream's answer may be. A longer one is answered with 502."},
-		{Name: "proxy_buffering", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "on", Status: Accepted, check: checkFlag,
-			Doc: "answers are passed on as they come, with a small buffer between"},
 	}
 }
 

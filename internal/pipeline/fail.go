@@ -32,6 +32,7 @@ func (j *journey) fail() int {
 	}
 	j.paged = true
 	if page := s.errorPage(status); page != nil {
+		r.Response.Page = request.Page{}
 		return j.send(page)
 	}
 	return j.page(status)
@@ -57,10 +58,14 @@ func (ps *pages) of(code int) []byte {
 	return ps[code]
 }
 
-// page answers with the page for a code.
+// page answers with the page for a code, or with the one that the request was given.
 func (j *journey) page(code int) int {
 	r := j.r
 	r.ErrStatus = answerStatus(code)
+	if own := r.Response.Page; own.Body != nil {
+		_ = r.Answer(r.ErrStatus, own.Type, own.Body)
+		return atEnd
+	}
 	body := j.p.pages.of(code)
 	if r.Settings.Tokens == request.TokensOff {
 		body = j.p.bare.of(code)

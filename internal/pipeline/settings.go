@@ -64,6 +64,7 @@ func (r *reader) word(s *conf.Scope, name, otherwise string) string {
 
 // settings reads what edges and phases share of a scope.
 func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
+	v4, v6 := r.network(s)
 	return &request.Settings{
 		ErrorLog:          r.errorLog(s),
 		ServerName:        serverName,
@@ -85,6 +86,12 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		NoPadding:         !r.flag(s, "msie_padding", true),
 		ResetTimedout:     r.flag(s, "reset_timedout_connection", false),
 		KeepaliveDisable:  browsers(s),
+		NetworkIPv4:       v4,
+		NetworkIPv6:       v6,
+		HeaderBuffer:      r.size(s, "client_header_buffer_size", 1<<10),
+		BodyBuffer:        r.size(s, "client_body_buffer_size", 8<<10),
+		BodyFile:          bodyFile(r.word(s, "client_body_in_file_only", "off")),
+		BodyFolder:        r.env.TempFolder(s, "client_body_temp_path", "client_body_temp"),
 	}
 }
 
@@ -105,6 +112,16 @@ func browsers(s *conf.Scope) (set request.Browsers) {
 		}
 	}
 	return set
+}
+
+// network reads how much of an address names a client's network; 0 leaves it as it is without the directive.
+func (r *reader) network(s *conf.Scope) (v4, v6 uint8) {
+	if d, found := s.Get("limit_client_network"); found {
+		if n, good := conf.ReadClientNetwork(d, r.env.Errors); good {
+			return uint8(n.IPv4), uint8(n.IPv6)
+		}
+	}
+	return 0, 0
 }
 
 // keepaliveHeader reads the second time of keepalive_timeout, which is inherited apart from the first.
@@ -150,6 +167,16 @@ func tokens(word string) request.Tokens {
 		return request.TokensBuild
 	}
 	return request.TokensOn
+}
+
+func bodyFile(word string) request.BodyFile {
+	switch word {
+	case "on":
+		return request.BodyFileKept
+	case "clean":
+		return request.BodyFileClean
+	}
+	return request.BodyFileIfLarge
 }
 
 func lingering(word string) request.Lingering {

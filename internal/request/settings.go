@@ -1,10 +1,12 @@
 package request
 
 import (
+	"crypto/tls"
 	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/tempfile"
 )
 
 // Settings are the effective directives of a scope that edges and several phases need. They are immutable and belong to
@@ -31,6 +33,12 @@ type Settings struct {
 	NoPadding         bool  // msie_padding off
 	ResetTimedout     bool  // reset_timedout_connection
 	KeepaliveDisable  Browsers
+	NetworkIPv4       uint8 // how much of an address names a client's network: bits; 0: 32
+	NetworkIPv6       uint8 // 0: 64
+	HeaderBuffer      int64 // client_header_buffer_size
+	BodyBuffer        int64 // client_body_buffer_size
+	BodyFile          BodyFile
+	BodyFolder        *tempfile.Folder // client_body_temp_path
 }
 
 // RootDir is the directory of root or alias in a scope.
@@ -50,7 +58,9 @@ type HeadSettings struct {
 	Underscores   bool // underscores_in_headers
 	IgnoreInvalid bool // ignore_invalid_headers
 	MergeSlashes  bool
-	ProxyProtocol bool // connections begin with a PROXY header
+	ProxyProtocol bool        // connections begin with a PROXY header
+	TLS           *tls.Config // nil: connections are not encrypted
+	Record        int         // how much is encrypted at a time
 	ErrorLog      *errorlog.Log
 	KeepaliveIdle time.Duration // keepalive_timeout of the default server, until a request names another
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
@@ -54,7 +55,7 @@ func Open(o Options) (*Simulator, error) {
 	clock := func() limitgate.Time { return s.now }
 	env := &phase.Env{
 		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: s.wall}), Errors: errs, Zones: zones{}, Files: noFiles{}, Now: clock,
-		Prefix: o.Prefix, Fixed: o.Arithmetic != "",
+		Prefix: o.Prefix, Dir: filepath.Dir(o.File), Fixed: o.Arithmetic != "",
 	}
 	if o.Arithmetic == "nginx" {
 		env.Arithmetic = limitgate.Nginx
@@ -80,14 +81,14 @@ type zones map[string]*memzone.Zone
 
 // Zone returns the zone of a name.
 func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
-	if z[spec.Name] == nil {
+	if z[spec.ID()] == nil {
 		c := memzone.Config{Bytes: spec.Bytes, Seed: 1} // what a full zone does is the same in every run
 		if spec.Reject {
 			c.Overflow = memzone.Reject
 		}
-		z[spec.Name] = memzone.New(c)
+		z[spec.ID()] = memzone.New(c)
 	}
-	return z[spec.Name], nil
+	return z[spec.ID()], nil
 }
 
 // noFiles is where a simulation writes logs. It implements phase.Files.

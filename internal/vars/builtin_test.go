@@ -84,11 +84,21 @@ func TestVariablesOfAnEmptyRequest(t *testing.T) {
 func TestClientNetwork(t *testing.T) {
 	table := testTable()
 	r := sample()
-	for _, c := range []struct{ addr, want, binary string }{
-		{"192.0.2.1", "192.0.2.1", "\xc0\x00\x02\x01"},
-		{"::ffff:192.0.2.1", "192.0.2.1", "\xc0\x00\x02\x01"},
-		{"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", "\x20\x01\x0d\xb8\x00\x01\x00\x02"},
+	for _, c := range []struct {
+		v4, v6             uint8
+		addr, want, binary string
+	}{
+		{0, 0, "192.0.2.1", "192.0.2.1", "\xc0\x00\x02\x01"},
+		{0, 0, "::ffff:192.0.2.1", "192.0.2.1", "\xc0\x00\x02\x01"},
+		{0, 0, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", "\x20\x01\x0d\xb8\x00\x01\x00\x02"},
+		{0, 0, "fe80::1%eth0", "fe80::/64", "\xfe\x80\x00\x00\x00\x00\x00\x00"},
+		{24, 0, "192.0.2.130", "192.0.2.0/24", "\xc0\x00\x02\x00"},
+		{25, 0, "192.0.2.130", "192.0.2.128/25", "\xc0\x00\x02\x80"},
+		{0, 32, "2001:db8:1:2:3:4:5:6", "2001:db8::/32", "\x20\x01\x0d\xb8\x00\x00\x00\x00"},
+		{0, 68, "2001:db8:1:2:f344:4:5:6", "2001:db8:1:2:f000::/68", "\x20\x01\x0d\xb8\x00\x01\x00\x02\xf0"},
+		{0, 128, "2001:db8::6", "2001:db8::6", "\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x06"},
 	} {
+		r.Settings.NetworkIPv4, r.Settings.NetworkIPv6 = c.v4, c.v6
 		r.ClientAddr = netip.AddrPortFrom(netip.MustParseAddr(c.addr), 1)
 		if got := value(t, table, r, "client_network"); got != c.want {
 			t.Errorf("$client_network of %s: got %q, want %q", c.addr, got, c.want)
@@ -132,6 +142,23 @@ func TestVariablesOfTheAnswer(t *testing.T) {
 	}
 }
 
+// What quotas left has a value where one was asked.
+func TestQuotaVariables(t *testing.T) {
+	table := testTable()
+	r := sample()
+	for name, want := range map[string]string{"limit_count_status": "<none>", "limit_token_status": "<none>", "limit_count_remaining": "<none>", "limit_token_remaining": "<none>"} {
+		if got := value(t, table, r, name); got != want {
+			t.Errorf("$%s: got %q, want %q", name, got, want)
+		}
+	}
+	r.CountStatus, r.CountLeft, r.TokenStatus, r.TokenLeft = request.LimitRejected, 0, request.LimitRejectedDryRun, 7
+	for name, want := range map[string]string{"limit_count_status": "REJECTED", "limit_token_status": "REJECTED_DRY_RUN", "limit_count_remaining": "0", "limit_token_remaining": "7"} {
+		if got := value(t, table, r, name); got != want {
+			t.Errorf("$%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestRemoteUser(t *testing.T) {
 	table := testTable()
 	for _, c := range []struct{ authorization, want string }{
@@ -166,5 +193,46 @@ func TestSetters(t *testing.T) {
 	}
 	if _, err := table.Setter("uri"); err == nil || err.Error() != `the duplicate "uri" variable` {
 		t.Errorf("set $uri: got %v", err)
+	}
+}
+
+func TestAttemptsOfSeveralUpstreams(t *testing.T) {
+	one := request.Attempt{Addr: []byte("a:1"), Status: 502, Connect: -1, Response: 5e6, Sent: 3}
+	two := request.Attempt{Addr: []byte("b:2"), Status: 200, Response: -1, Sent: 4}
+	for _, c := range []struct {
+		attempts                []request.Attempt
+		addr, status, time, out string
+	}{
+		{[]request.Attempt{one, two}, "a:1, b:2", "502, 200", "0.005, -", "3, 4"},
+		{[]request.Attempt{one, {}, two, two}, "a:1 : b:2, b:2", "502 : 200, 200", "0.005 : -, -", "3 : 4, 4"},
+		{[]request.Attempt{one, {}}, "a:1 : ", "502 : ", "0.005 : ", "3 : "}, // the second upstream was not found
+	} {
+		table, r := testTable(), &request.Request{Attempts: c.attempts}
+		for name, want := range map[string]string{
+			"upstream_addr": c.addr, "upstream_status": c.status, "upstream_response_time": c.time, "upstream_bytes_sent": c.out,
+		} {
+			v, err := table.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := v(r, nil); string(got) != want {
+				t.Errorf("%s: got %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
+func TestLengthOfABodyInChunks(t *testing.T) {
+	v, err := testTable().Lookup("content_length")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &request.Request{BodyLength: -1, Body: request.Body{Length: 7}}
+	if got, ok := v(r, nil); ok {
+		t.Errorf("while it is not read: got %q, want none", got)
+	}
+	r.Body.Whole = true
+	if got, _ := v(r, nil); string(got) != "7" {
+		t.Errorf("when it was read: got %q, want 7", got)
 	}
 }

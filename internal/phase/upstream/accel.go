@@ -14,10 +14,9 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 		return phase.Continue, false
 	}
 	r := x.r
-	x.translate()
-	target := x.redirectTarget()
+	x.takeHead()
+	target := x.keepForRedirect()
 	x.abandon()
-	keepForRedirect(&r.Response)
 	if len(target) > 0 && target[0] == '@' {
 		r.Detour = request.Detour{Path: target}
 		return phase.Detour, true
@@ -37,24 +36,24 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 
 var methodGet = []byte("GET")
 
-// redirectTarget returns the value of X-Accel-Redirect in request memory; translate has moved the head there.
-func (x *exchange) redirectTarget() []byte {
-	for i := range x.r.Upstream {
-		if x.r.Upstream[i].ID == header.XAccelRedirect {
-			return x.r.Upstream[i].Value
-		}
-	}
-	return nil
-}
-
-// keepForRedirect keeps of an answer what belongs to the client's copy of it wherever the body comes from.
-func keepForRedirect(out *request.Response) {
-	kept := out.Headers[:0]
-	for _, h := range out.Headers {
+// keepForRedirect keeps of the answer what belongs to the client's copy of it wherever the body comes from, and returns the
+// value of X-Accel-Redirect.
+func (x *exchange) keepForRedirect() (target []byte) {
+	r := x.r
+	out := &r.Response
+	*out = request.Response{Length: -1, Headers: out.Headers[:0]}
+	for _, h := range r.Upstream {
 		switch h.ID {
-		case header.SetCookie, header.ContentDisposition, header.CacheControl, header.Expires, header.AcceptRanges:
-			kept = append(kept, h)
+		case header.XAccelRedirect:
+			target = h.Value
+		case header.ContentType:
+			out.ContentType = h.Value
+		case header.SetCookie:
+			h.Value = x.h.rules.cookie(r, h.Value)
+			out.Headers = append(out.Headers, h)
+		case header.ContentDisposition, header.CacheControl, header.Expires, header.AcceptRanges:
+			out.Headers = append(out.Headers, h)
 		}
 	}
-	*out = request.Response{Length: -1, ContentType: out.ContentType, Headers: kept}
+	return target
 }

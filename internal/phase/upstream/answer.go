@@ -186,7 +186,8 @@ func (x *exchange) abandon() {
 // part ends a whole answer, or one whose body is for nobody.
 func (x *exchange) part() {
 	x.pump.finish()
-	if x.more && !x.pump.whole {
+	x.partly = (x.more || x.stored) && !x.pump.whole
+	if x.partly && x.more {
 		// The peer answered before it had the body; the client may still be sending it.
 		x.r.Response.Close, x.r.Response.Linger = true, true
 	}
@@ -198,7 +199,7 @@ func (x *exchange) part() {
 // save keeps the connection where both sides want that and nothing of the answer is left on it, and closes it otherwise.
 func (x *exchange) save() {
 	k := x.choice.g.idle
-	if k == nil || !x.resp.KeepAlive || x.start != x.end || x.more && !x.pump.whole || x.gone.Load() {
+	if k == nil || !x.resp.KeepAlive || x.start != x.end || x.partly || x.gone.Load() {
 		x.drop()
 		return
 	}

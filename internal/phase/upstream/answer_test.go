@@ -61,7 +61,7 @@ var answers = []struct {
 		log: "error: upstream sent invalid header: \"A\\x20...\" while reading response header from upstream\n"},
 	{name: "head that is too big", answer: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 5000) + "\r\n\r\n", next: phase.Fail,
 		log: "error: upstream sent too big header while reading response header from upstream\n"},
-	{name: "head that fits a larger buffer", more: "proxy_buffer_size 16k;", answer: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 15000) + "\r\nContent-Length: 1\r\n\r\ny",
+	{name: "head that fits a larger buffer", more: "proxy_buffer_size 16k; proxy_buffers 8 16k;", answer: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 15000) + "\r\nContent-Length: 1\r\n\r\ny",
 		head: "200 OK\nlength: 1\nA: " + strings.Repeat("x", 15000) + "\n", body: "y", next: phase.Done},
 	{name: "101 nobody asked for", answer: "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", next: phase.Fail,
 		log: "error: upstream sent 101 response to a request without \"Upgrade\" header while reading response header from upstream\n"},

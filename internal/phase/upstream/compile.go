@@ -38,7 +38,7 @@ func (s *Set) Compile(env *phase.Env, scope *conf.Scope) phase.Handler {
 		env.Errors.Add(d.At(0), "https protocol requires SSL support", "upstreams are reached over http:// only")
 		return nil
 	}
-	h := &Handler{set: s, headRoom: int(size(env, scope, "proxy_buffer_size", 4096))}
+	h := &Handler{set: s}
 	if pass.Vars {
 		text := env.Vars.CompileWord(d.Args[0], env.Errors)
 		if text == nil {
@@ -51,6 +51,7 @@ func (s *Set) Compile(env *phase.Env, scope *conf.Scope) phase.Handler {
 	compileRequest(env, scope, h)
 	h.rules = compileRules(env, scope)
 	h.retry = compileRetry(env, scope)
+	h.compileBuffers(env, scope)
 	h.connectTimeout = duration(env, scope, "proxy_connect_timeout", time.Minute)
 	h.sendTimeout = duration(env, scope, "proxy_send_timeout", time.Minute)
 	h.readTimeout = duration(env, scope, "proxy_read_timeout", time.Minute)
@@ -121,15 +122,6 @@ func duration(env *phase.Env, scope *conf.Scope, name string, without time.Durat
 	if d, ok := scope.Get(name); ok {
 		if t, ok := d.Duration(env.Errors, 0); ok {
 			return t
-		}
-	}
-	return without
-}
-
-func size(env *phase.Env, scope *conf.Scope, name string, without int64) int64 {
-	if d, ok := scope.Get(name); ok {
-		if n, ok := d.Size(env.Errors, 0); ok && n > 0 {
-			return n
 		}
 	}
 	return without

@@ -23,12 +23,16 @@ type exchange struct {
 	first    limitgate.Time // when the first attempt began
 	near     local          // end of its connections
 	headOnly bool           // the request is a HEAD: its answer has no body
+	charset  []byte         // that the answer wants (X-Accel-Charset)
 
 	place place
 	uri   []byte // in out
 	out   []byte // the request's head, and what of its body is sent with it
-	body  []byte // what of the body came with the head, or all of it
-	more  bool   // there is more of the body than that: it is pumped
+	body  []byte // of proxy_set_body
+	more  bool   // the client is still sending the body: it is pumped
+
+	stored bool // the body was read, and is too large to go out with the head: it is pumped, too
+	partly bool // the peer does not have the whole body
 
 	choice  choice
 	peer    *peer // taken from choice and not given back
@@ -72,7 +76,7 @@ func (x *exchange) interrupted() bool { return x.gone.Load() || x.pump.broken.Lo
 
 func (x *exchange) begin(h *Handler, r *request.Request) {
 	x.h, x.r = h, r
-	x.out, x.body, x.more = x.out[:0], x.body[:0], false
+	x.out, x.more, x.stored, x.partly = x.out[:0], false, false, false
 	x.peer, x.c, x.kept, x.fresh, x.sent, x.waiting = nil, nil, false, false, false, false
 	x.start, x.end, x.first = 0, 0, 0
 	r.Upstream = r.Upstream[:0]
@@ -95,13 +99,10 @@ func (x *exchange) release() {
 		x.set.bodies.Put(x.long)
 		x.long = nil
 	}
-	if cap(x.body) > bodyBuffer {
-		x.body = nil // a body that was collected
-	}
 	if cap(x.out) > 2*bodyBuffer {
 		x.out = nil
 	}
-	x.h, x.r, x.place, x.near, x.uri, x.in = nil, nil, place{}, local{}, nil, nil
+	x.h, x.r, x.place, x.near, x.uri, x.in, x.charset = nil, nil, place{}, local{}, nil, nil, nil
 	x.set.exchanges.Put(x)
 }
 
@@ -146,9 +147,6 @@ func (x *exchange) serve() phase.Next {
 		return next
 	}
 	if next, ok := x.gather(); !ok {
-		return next
-	}
-	if next, ok := x.ownBody(); !ok {
 		return next
 	}
 	x.build() // before there is an attempt that variables in it could tell of
@@ -217,7 +215,7 @@ const careful = 20 * time.Millisecond
 func (x *exchange) connect() *fault {
 	if k := x.choice.g.idle; k != nil && !x.fresh {
 		for c := k.take(x.peer); c != nil; c = k.take(x.peer) {
-			x.trusted = time.Duration(x.begun-c.since) <= careful && x.repeatable() && !x.more
+			x.trusted = time.Duration(x.begun-c.since) <= careful && x.repeatable() && !x.more && !x.stored
 			if !x.trusted && c.dead() {
 				c.close()
 				continue
@@ -256,7 +254,7 @@ func (x *exchange) send() error {
 	x.start, x.end = 0, 0
 	x.sent = true
 	a := x.attempt()
-	if x.more {
+	if x.more || x.stored {
 		n, err := x.c.write(&x.wait, x.out, x.h.sendTimeout)
 		if a.Sent += int64(n); err != nil {
 			return &writeError{err}

@@ -1,39 +1,9 @@
 package upstream
 
 import (
-	"errors"
-	"io"
-
 	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/header"
-	"github.com/limitgate/limitgate/internal/phase"
 )
-
-// ownBody makes the body of the request to the upstream where it is not the client's: proxy_set_body and
-// proxy_pass_request_body off. The client's is read all the same.
-func (x *exchange) ownBody() (phase.Next, bool) {
-	h, r := x.h, x.r
-	if h.body == nil && !h.dropBody {
-		return phase.Continue, true
-	}
-	for x.more {
-		b, err := r.Stream.ReadBody()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return x.bodyFault(err), false
-		}
-		if r.BodyLength < 0 { // its length is told
-			x.body = append(x.body, b...)
-		}
-	}
-	x.more = false
-	if h.body != nil {
-		x.body = h.body.Append(r, x.body[:0])
-	}
-	return phase.Continue, true
-}
 
 // build writes the request's head, and what there is of the body behind it.
 func (x *exchange) build() {
@@ -55,11 +25,11 @@ func (x *exchange) build() {
 	case x.more && r.BodyLength < 0:
 		x.out = append(x.out, " HTTP/1.1\r\n"...)
 		f.chunked = true
-	case r.BodyLength < 0:
-		f.length = int64(len(x.body))
+	case x.more:
+		f.length = r.BodyLength
 	default:
-		if _, declared := r.Get(header.ContentLength); declared || r.BodyLength > 0 {
-			f.length = r.BodyLength
+		if _, declared := r.Get(header.ContentLength); declared || r.BodyLength != 0 {
+			f.length = r.Body.Length
 		}
 	}
 	if !f.chunked {
@@ -68,13 +38,16 @@ func (x *exchange) build() {
 	}
 	x.out = x.h.head.append(x.out, r, f)
 	x.uri = x.out[from:uri]
-	if len(x.body) == 0 || x.h.dropBody {
-		return
+	body := r.Body.Bytes
+	if x.h.body != nil {
+		body = x.body
 	}
-	if f.chunked {
-		x.out = h1.AppendChunk(x.out, x.body)
-	} else {
-		x.out = append(x.out, x.body...)
+	switch {
+	case len(body) == 0 || x.stored || x.h.dropBody:
+	case f.chunked:
+		x.out = h1.AppendChunk(x.out, body)
+	default:
+		x.out = append(x.out, body...)
 	}
 }
 

@@ -45,6 +45,14 @@ func hiddenFields() fieldNames {
 	return s
 }
 
+// cookie returns a Set-Cookie as the client gets it.
+func (s *rules) cookie(r *request.Request, value []byte) []byte {
+	if s.cookies == nil {
+		return value
+	}
+	return s.cookies.rewrite(r, value)
+}
+
 // intercepts reports whether error_page answers in place of an answer.
 func (s *rules) intercepts(status int) bool {
 	return status >= 300 && len(s.intercept) > 0 && slices.Contains(s.intercept, status)
@@ -54,7 +62,6 @@ func (s *rules) intercepts(status int) bool {
 func (x *exchange) translate() {
 	r, resp, rules := x.r, &x.resp, &x.h.rules
 	b := x.takeHead()
-	var charset []byte
 	out := &r.Response
 	out.Status, out.Length = resp.Status, resp.ContentLength
 	text := resp.StatusText(b)
@@ -65,14 +72,6 @@ func (x *exchange) translate() {
 	}
 	for i := range r.Upstream {
 		h := r.Upstream[i]
-		if h.ID == header.XAccelLimitRate && rules.ignored&ignoreLimitRate == 0 {
-			if n, ok := h1.ParseLength(h.Value); ok {
-				r.LimitRate = request.RateSetting{Set: true, BytesPerSec: n}
-			}
-		}
-		if h.ID == header.XAccelCharset && rules.ignored&ignoreCharset == 0 {
-			charset = h.Value
-		}
 		if framingFields[h.ID] || rules.hidden.has(&h) {
 			continue
 		}
@@ -90,27 +89,35 @@ func (x *exchange) translate() {
 				continue
 			}
 		case header.SetCookie:
-			if rules.cookies != nil {
-				h.Value = rules.cookies.rewrite(r, h.Value)
-			}
+			h.Value = rules.cookie(r, h.Value)
 		}
 		out.Headers = append(out.Headers, h)
 	}
-	if len(charset) > 0 && len(out.ContentType) > 0 {
+	if x.charset != nil && len(out.ContentType) > 0 {
 		// A character set has an effect in nginx where the configuration names it, which it can't here.
-		x.logf(errorlog.Error, "unknown charset \"%s\" to override%s", charset, reading)
+		x.logf(errorlog.Error, "unknown charset \"%s\" to override%s", x.charset, reading)
 	}
 }
 
-// takeHead moves the head of the answer to request memory, and its fields to r.Upstream.
+// takeHead moves the head of the answer to request memory, and its fields to r.Upstream. Those that say something to the
+// gateway have their effect.
 func (x *exchange) takeHead() []byte {
-	r, resp := x.r, &x.resp
+	r, resp, ignored := x.r, &x.resp, x.h.rules.ignored
 	b := r.Keep(x.in[x.start : x.start+resp.Size()])
 	x.start += resp.Size()
-	r.Upstream = r.Upstream[:0]
+	r.Upstream, x.charset = r.Upstream[:0], nil
 	for i := range resp.Lines {
 		l := &resp.Lines[i]
-		r.Upstream = append(r.Upstream, request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID})
+		h := request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID}
+		r.Upstream = append(r.Upstream, h)
+		switch {
+		case h.ID == header.XAccelLimitRate && ignored&ignoreLimitRate == 0:
+			if n, ok := h1.ParseLength(h.Value); ok {
+				r.LimitRate = request.RateSetting{Set: true, BytesPerSec: n}
+			}
+		case h.ID == header.XAccelCharset && ignored&ignoreCharset == 0 && len(h.Value) > 0:
+			x.charset = h.Value
+		}
 	}
 	return b
 }

@@ -30,7 +30,8 @@ type Handler struct {
 	connectTimeout time.Duration
 	sendTimeout    time.Duration
 	readTimeout    time.Duration
-	headRoom       int // proxy_buffer_size
+	headRoom       int  // proxy_buffer_size
+	streaming      bool // proxy_request_buffering off
 }
 
 var _ phase.Handler = (*Handler)(nil)
