@@ -164,3 +164,12 @@ func ExamplePace_Check() {
 	fmt.Println(written, "bytes in", now.Sub(noon()).Round(time.Millisecond))
 	// Output: 500000 bytes in 300ms
 }
+
+// What was written without asking, such as a header, is told afterwards, and the writes behind it wait for it.
+func ExamplePace_Account() {
+	pace := limitgate.Pace{Rate: 1000, Burst: 100}
+	state := pace.Account(0, noon(), 600)
+	n, wait := pace.Check(state, noon(), 100, 100)
+	fmt.Println(n, wait.Round(time.Millisecond))
+	// Output: 0 600ms
+}

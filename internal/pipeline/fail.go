@@ -30,7 +30,7 @@ func (j *journey) fail() int {
 	if j.paged || len(s.errorPages) == 0 || r.Redirects > maxRedirects {
 		return j.page(status)
 	}
-	j.paged = true
+	j.paged = !s.recursive
 	if page := s.errorPage(status); page != nil {
 		r.Response.Page = request.Page{}
 		return j.send(page)

@@ -34,6 +34,15 @@ type scope struct {
 	settings   *request.Settings
 	shaper     request.Shaper
 	errorPages []errorPage
+	recursive  bool        // recursive_error_pages
+	internal   bool        // not for requests as they come in
+	except     *exceptions // limit_except; nil without
+}
+
+// exceptions is a limit_except block: another scope for other methods.
+type exceptions struct {
+	methods []string
+	scope   int
 }
 
 // server is what is known of a server besides its scope.

@@ -92,6 +92,13 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		BodyBuffer:        r.size(s, "client_body_buffer_size", 8<<10),
 		BodyFile:          bodyFile(r.word(s, "client_body_in_file_only", "off")),
 		BodyFolder:        r.env.TempFolder(s, "client_body_temp_path", "client_body_temp"),
+		Redirects: request.Redirects{
+			Relative:   !r.flag(s, "absolute_redirect", true),
+			NoPort:     !r.flag(s, "port_in_redirect", true),
+			ServerName: r.flag(s, "server_name_in_redirect", false),
+		},
+		HideMissing: !r.flag(s, "log_not_found", true),
+		HideUnset:   !r.flag(s, "uninitialized_variable_warn", true),
 	}
 }
 

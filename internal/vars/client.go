@@ -1,12 +1,9 @@
 package vars
 
 import (
-	"bytes"
-	"encoding/base64"
 	"net/netip"
 	"strconv"
 
-	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -175,27 +172,12 @@ func networkOf(r *request.Request) (netip.Prefix, bool) {
 	return p, err == nil
 }
 
-// remoteUser is the name in an Authorization field of the Basic scheme (ngx_http_auth_basic_user). The password never
-// leaves dst's spare room.
+// remoteUser is the name that the client sent by HTTP's Basic scheme. The password never leaves dst's spare room.
 func remoteUser(r *request.Request, dst []byte) ([]byte, bool) {
-	v, ok := r.Get(header.Authorization)
-	const scheme = "basic "
-	if !ok || len(v) < len(scheme) || !header.EqualFold(v[:len(scheme)], scheme) {
+	name, password, sent := r.Credentials(dst)
+	if !sent {
 		return dst, false
 	}
-	v = bytes.TrimRight(bytes.TrimLeft(v[len(scheme):], " "), "=")
-	if len(v) == 0 {
-		return dst, false
-	}
-	decoded, err := base64.RawStdEncoding.AppendDecode(dst, v)
-	if err != nil {
-		return dst, false
-	}
-	colon := bytes.IndexByte(decoded[len(dst):], ':')
-	end := len(dst)
-	if colon >= 0 {
-		end += colon
-	}
-	clear(decoded[end:])
-	return decoded[:end], colon >= 0
+	clear(password)
+	return append(dst, name...), true
 }

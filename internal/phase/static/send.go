@@ -19,7 +19,7 @@ const pieceSize = 32 << 10
 func (h *Handler) send(r *request.Request, f *os.File, info fs.FileInfo) phase.Next {
 	r.SkipsBody = true
 	size, out := info.Size(), &r.Response
-	out.Status, out.Reason, out.Location, out.ContentType = 200, nil, nil, r.Settings.TypeOf(r.URI)
+	out.Status, out.Reason, out.Location, out.ContentType = 200, nil, nil, r.ContentType()
 	out.Length, out.Dated, out.Modified, out.Ranges = size, true, info.ModTime().Unix(), request.AnyRanges
 	if !r.Settings.NoETag {
 		etag := r.Claim(appendETag(r.Scratch(), out.Modified, size))
