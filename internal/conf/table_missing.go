@@ -119,8 +119,7 @@ var missing = [...]struct{ lost, names string }{
 			"smtp_client_buffer smtp_greeting_delay starttls timeout xclient"},
 	{"the process would end, be watched or wait for events in another way",
 		"acceptex_read devpoll_changes devpoll_events eventport_events google_perftools_profiles iocp_threads " +
-			"kqueue_changes kqueue_events post_acceptex quic_bpf ssl_object_cache_inheritable " +
-			"worker_shutdown_timeout"},
+			"kqueue_changes kqueue_events post_acceptex quic_bpf ssl_object_cache_inheritable"},
 }
 
 // missingSpecs makes entries of the table from missing.

@@ -128,6 +128,8 @@ func (c *compiler) exceptions(s *conf.Scope) *exceptions {
 
 func nameOf(s *conf.Scope) string {
 	switch {
+	case s.Place == nil && s.Kind&(conf.IfServer|conf.IfLocation|conf.LimitExcept) != 0:
+		return s.Opener.Name
 	case s.Place == nil:
 		return ""
 	case s.Place.Modifier == conf.Exact:

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/limitgate/limitgate/internal/h1"
@@ -30,7 +31,7 @@ func (j *journey) fail() int {
 	if j.paged || len(s.errorPages) == 0 || r.Redirects > maxRedirects {
 		return j.page(status)
 	}
-	j.paged = !s.recursive
+	j.paged, j.given = !s.recursive, true
 	if page := s.errorPage(status); page != nil {
 		r.Response.Page = request.Page{}
 		return j.send(page)
@@ -117,11 +118,29 @@ func place(r *request.Request) {
 	if out.Location == nil {
 		return
 	}
+	out.Location = oneLine(r, out.Location)
 	out.Headers = slices.DeleteFunc(out.Headers, func(h request.Header) bool { return h.ID == header.Location })
 	if len(out.Location) == 0 || out.Location[0] != '/' {
 		r.AddHeader(nameLocation, out.Location)
 		out.Location = nil
 	}
+}
+
+// oneLine escapes what would end the line of a Location, whatever a client put into a variable: nginx would let it add
+// fields of its own.
+func oneLine(r *request.Request, location []byte) []byte {
+	if bytes.IndexByte(location, '\n') < 0 && bytes.IndexByte(location, '\r') < 0 {
+		return location
+	}
+	b := r.Scratch()
+	for _, c := range location {
+		if c == '\n' || c == '\r' {
+			b = request.AppendEscape(b, c)
+		} else {
+			b = append(b, c)
+		}
+	}
+	return r.Claim(b)
 }
 
 var nameLocation = []byte("Location")

@@ -29,7 +29,7 @@ var _ edge.Program = (*Program)(nil)
 
 // scope is one block of the configuration as requests meet it.
 type scope struct {
-	name       string // as nginx's debug log has it: "=" before an exact path, else the pattern alone
+	name       string // as nginx's debug log has it: "=" before an exact path, else the pattern alone; the directive of a block in it
 	handlers   [phase.Count]phase.Handler
 	settings   *request.Settings
 	shaper     request.Shaper

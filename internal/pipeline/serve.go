@@ -12,7 +12,8 @@ import (
 type journey struct {
 	p     *Program
 	r     *request.Request
-	paged bool // error_page was asked: once a request, as in nginx without recursive_error_pages
+	paged bool // error_page was asked: once a request, unless recursive_error_pages is on
+	given bool // the body was given up: an error page stands in place of what it was sent to
 }
 
 // The places in phase.Order where a request may go on.
@@ -63,6 +64,9 @@ func (j *journey) begin(a *address) int {
 		r.Server = j.p.chosen(a, r.Conn)
 	}
 	j.enter(j.p.servers[r.Server].scope)
+	for _, m := range r.Dropped {
+		r.Logf(errorlog.Info, "%s", m)
+	}
 	if r.Fault.Status == 0 {
 		if r.Logs(errorlog.Debug) {
 			r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `http request line: "`+string(r.Line)+`"`)
@@ -127,8 +131,7 @@ func (j *journey) matched(next phase.Next) phase.Next {
 	if r.Logs(errorlog.Debug) {
 		r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `using configuration "`+found.name+`"`)
 	}
-	// Behind an error page the body was given up already.
-	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.paged {
+	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.given {
 		return next
 	}
 	r.Logf(errorlog.Error, "client intended to send too large body: %d bytes", r.BodyLength)

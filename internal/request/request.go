@@ -38,6 +38,9 @@ type Request struct {
 	BodyLength int64
 	Body       Body // what was read of it
 
+	// Dropped is what there is to be said, at level info, of header lines that were left out.
+	Dropped []string
+
 	// Fault is set by an edge that could not read a whole, valid head: the status to answer with and what to log. The
 	// program then answers and logs, and runs no phase.
 	Fault Fault
@@ -93,7 +96,8 @@ type Request struct {
 	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in request memory
 
 	Response Response
-	ZipIn    int64 // bytes that went into the compression of the body, and came out of it; ZipOut is 0 where there was none
+	Staller  Staller // nil: nobody wants to know
+	ZipIn    int64   // bytes that went into the compression of the body, and came out of it; ZipOut is 0 where there was none
 	ZipOut   int64
 
 	filters []Filter // that the body goes through

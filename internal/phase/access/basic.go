@@ -116,6 +116,11 @@ func find(text, name []byte) (hash string, known bool) {
 // unauthorized asks the client for a password.
 func unauthorized(r *request.Request, realm []byte) int {
 	value := append(append(append(r.Scratch(), `Basic realm="`...), realm...), '"')
+	for i, c := range value {
+		if c == '\r' || c == '\n' { // of a variable: nginx would let it add fields
+			value[i] = ' '
+		}
+	}
 	r.AddHeader(nameAuthenticate, r.Claim(value))
 	return 401
 }
