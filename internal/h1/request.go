@@ -146,11 +146,13 @@ func (r *Request) endLine(b []byte, v verdict, rules *Rules) error {
 	if l.complex {
 		target := l.target.Of(b)
 		path, args, ok := appendPath(r.pathBuf[:0], target, rules.KeepSlashes)
-		if !ok { // it had a path, of which nothing is known
-			r.pathBuf, r.pathOwned = append(r.pathBuf[:0], '/')[:0], true
-			return lineError(400, "client sent invalid request")
+		if !ok {
+			path = []byte{} // as nginx leaves it: there, and empty
 		}
 		r.pathBuf, r.pathOwned = path, true
+		if !ok {
+			return lineError(400, "client sent invalid request")
+		}
 		if len(args) > 0 {
 			at := int(l.target.Start) + bytes.IndexByte(target, '?') + 1
 			r.args = span(at, at+len(args))
