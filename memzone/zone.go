@@ -96,7 +96,7 @@ func (z *Zone) Capacity() int {
 	if g := z.logs.Load(); g != nil {
 		return g.capacity()
 	}
-	return len(z.table.Load().lines) * 4 * 2 / 3
+	return len(z.table.Load().buckets) * ways * 2 / 3
 }
 
 // Contended counts a request that limitgate.All refused because others kept moving one of its limits, the one on this zone.
@@ -225,7 +225,7 @@ const genShift = 40
 
 // life names the life of a state: in which table (24 bits, as they come round), which slot (32) and which insert into it (8).
 func (t *table) life(p *slot, w0 uint64) uint64 {
-	i := uint64(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(&t.lines[0]))) / 16
+	i := uint64(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(&t.buckets[0]))) / 16
 	return t.gen<<genShift | i<<8&(1<<genShift-1) | w0&versionMask
 }
 
