@@ -23,6 +23,9 @@ func NewLimiter(z Zone, a Algorithm) (*Limiter, error) {
 		return nil, err
 	}
 	l := &Limiter{zone: z, limit: Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}}
+	if q, ok := l.limit.Steps.(quick); ok {
+		l.limit.one, l.limit.left = q.quick()
+	}
 	if c, ok := a.(Count); ok {
 		l.limit.Salt = c.salt()
 	}

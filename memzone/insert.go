@@ -95,11 +95,11 @@ func (z *Zone) drainAt(l *limitgate.Limit, w1 uint64, now limitgate.Time) limitg
 // look chooses where a new key goes.
 func (z *Zone) look(c *candidates, h uint64, now limitgate.Time, l *limitgate.Limit) choice {
 	x := z.weigh(c, 0, h, now, l)
-	if c.n == ways || x.mine.s != nil || x.found || x.sealed || x.free.s != nil && x.hot < crowded {
+	if c.n == ways || x.mine.s != nil || x.found || x.sealed || x.free.at == 0 && x.hot < crowded {
 		return x
 	}
 	y := z.weigh(c, ways, h, now, l)
-	if y.free.s != nil && (x.free.s == nil || y.hot < x.hot) {
+	if y.free.s != nil && (x.free.s == nil || y.hot < x.hot || y.hot == x.hot && y.free.at == 0 && x.free.at > 0) {
 		x.free = y.free
 	}
 	if y.cold.at < x.cold.at {

@@ -142,6 +142,32 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 	if l.Salt != 0 {
 		h = salted(h, l.Salt)
 	}
+	if m == limitgate.Take {
+		// Most keys lie in their first bucket and owe nothing.
+		t := z.table.Load()
+		b, start := t.first(h)
+		for i := range uint(ways) {
+			p := &b[(i^start)%ways]
+			w0 := atomic.LoadUint64(&p.W0)
+			if w0&^versionMask != h|live {
+				continue
+			}
+			w1 := atomic.LoadUint64(&p.W1)
+			n, d, ok := l.Quick(limitgate.State(w1), now, cost)
+			if !ok {
+				break
+			}
+			if !pair.CAS(p, w0, w1, w0, uint64(n)) {
+				break
+			}
+			return d, limitgate.Charge{Key: h, Life: t.life(p, w0), Before: limitgate.State(w1), After: n}, nil
+		}
+	}
+	return z.do(now, l, h, cost, m)
+}
+
+// do is Do for the fingerprint h.
+func (z *Zone) do(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge, err error) {
 	if m == limitgate.Reset || l.Kind == limitgate.KindLog {
 		return z.rare(now, l, h, cost, m)
 	}
