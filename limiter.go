@@ -24,6 +24,7 @@ func NewLimiter(z Zone, a Algorithm) (*Limiter, error) {
 	}
 	l := &Limiter{zone: z, limit: Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}}
 	if q, ok := l.limit.Steps.(quick); ok {
+		l.limit.quick = 1 << 63
 		l.limit.one, l.limit.left = q.quick()
 	}
 	if c, ok := a.(Count); ok {
@@ -63,7 +64,7 @@ func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (
 	if cost < 1 || l.limit.Kind == KindConn {
 		return undecided(), l.fits(cost)
 	}
-	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Spend)
 	if err != nil {
 		return undecided(), err
 	}

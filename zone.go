@@ -84,21 +84,26 @@ type Limit struct {
 	// whose words mean nothing without their length and alignment: a changed window starts afresh.
 	Salt uint64
 
-	one  State // what Quick adds for a request; 0: never quick
-	left int64 // and what it says remains
+	quick uint64 // times below it may be quick: all that are not negative, or none
+	one   State  // what a quick step adds
+	left  int64  // and what it says remains
 }
 
 // quick is implemented by steps that have a quick way: how far one request moves the state of a key that owes nothing, and
 // how many more would pass then.
-type quick interface{ quick() (one State, left int64) }
+type quick interface {
+	quick() (one State, left int64)
+}
 
-// Quick is Step for what most requests are: of cost 1, for a key that owes nothing. Where it is something else, or the limit has
-// no quick way, ok is false and the rest says nothing. It is small enough to be inlined.
-func (l *Limit) Quick(s State, now Time, cost Cost) (after State, d Decision, ok bool) {
-	if cost != 1 || l.one == 0 || now < 0 || s > State(now) {
-		return 0, Decision{}, false
-	}
-	return State(now) + l.one, Decision{Remaining: l.left}, true
+// Quick tells whether a request is what most are: one of cost 1, by a limit whose states are a debt in time, for a key that owes
+// nothing. Then QuickStep is its Step. Both are small enough to be inlined.
+func (l *Limit) Quick(s State, now Time, cost Cost) bool {
+	return s <= State(now) && uint64(now) < l.quick && cost == 1
+}
+
+// QuickStep is Step where Quick says so.
+func (l *Limit) QuickStep(now Time) (State, Decision) {
+	return State(now) + l.one, Decision{Remaining: l.left}
 }
 
 // Step runs the limit's step with the bound of its zone.
@@ -137,8 +142,20 @@ const (
 	Peek  Mode = iota // decide and store nothing
 	Check             // decide and store only what a refusal stores: a cut
 	Take              // decide, and charge what is admitted
+	Spend             // as Take, for a caller who will give nothing back: there is no Charge
 	Reset             // decide nothing: forget the key's state
 )
+
+// Charges tells whether an admitted request is charged.
+func (m Mode) Charges() bool { return m == Take || m == Spend }
+
+// Stores tells whether the state that came with d is stored: an admitted request is charged, or a refused one cut the state.
+func (m Mode) Stores(d Decision) bool {
+	if d.Admitted() {
+		return m.Charges()
+	}
+	return m != Peek
+}
 
 // Charge identifies what one request was charged, so that exactly this can be given back. Its words are the zone's: they
 // name the state without its key. The zero Charge is none.

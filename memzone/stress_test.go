@@ -28,10 +28,11 @@ func scale(n int) int {
 
 // named gives the fingerprint of a key under the limit that was bound last.
 func named(z *Zone, key string) uint64 {
-	if l := z.drain.Load(); l != nil && l.Salt != 0 {
-		return salted(z.hash(key), l.Salt)
+	salt := uint64(0)
+	if l := z.drain.Load(); l != nil {
+		salt = l.Salt
 	}
-	return z.hash(key)
+	return fingerprint(z.seed.sum(key) ^ salt)
 }
 
 // names are n keys and where their fingerprints lead back to.

@@ -259,7 +259,7 @@ func TestResetRace(t *testing.T) {
 				} else if d, _ := l.TakeAt(ctx, t0, "k", 1); d.Admitted() {
 					admitted.Add(1)
 				}
-				if i&7 == 0 && z.table.Load().twice(z.hash("k")) {
+				if i&7 == 0 && z.table.Load().twice(named(z, "k")) {
 					twice.Add(1)
 				}
 			}
