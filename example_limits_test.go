@@ -75,12 +75,12 @@ func ExampleLimiter_Wait() {
 	l, _ := limitgate.NewLimiter(memzone.New(memzone.Config{}), limitgate.Req{Rate: limitgate.PerSecond(100), Burst: 10})
 	for range 3 {
 		d, err := l.Wait(context.Background(), "upstream")
-		fmt.Println(d.Outcome, err)
+		fmt.Println(d.Admitted(), err) // one in 10 ms
 	}
 	// Output:
-	// PASSED <nil>
-	// DELAYED <nil>
-	// DELAYED <nil>
+	// true <nil>
+	// true <nil>
+	// true <nil>
 }
 
 // WaitAt takes time and sleep from a simulation.

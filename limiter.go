@@ -83,9 +83,8 @@ func (l *Limiter) CheckAt(ctx context.Context, now Time, key string, cost Cost) 
 	return d, nil
 }
 
-// Reset forgets what key was charged: afterwards it is one that nobody has seen, and receipts from before are for nothing,
-// unless the zone is resized before they are used: then they give back at most what they charged. It fails with ErrKind if the
-// limit is a Conn, whose places are released.
+// Reset forgets what key was charged: afterwards it is one that nobody has seen, and receipts from before are for nothing. It
+// fails with ErrKind if the limit is a Conn, whose places are released.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	if err := l.fits(1); err != nil {
 		return err

@@ -269,7 +269,8 @@ func TestFieldCasesAConfiguration(t *testing.T) {
 		{"14 fraction", "rate=0.5r/s", "burst=1", ""},
 		{"37 unknown criterion", "depth=1", "burst=1", `invalid parameter "depth=1"`},
 		{"37 unknown option", "rate=10r/s", "burst=1 key=$http_x", `invalid parameter "key=$http_x"`},
-		{"37 unknown variable", "rate=$nonesuch", "burst=1", `invalid rate "rate=$nonesuch"`},
+		{"37 unknown variable", "rate=$nonesuch", "burst=1", `unknown "nonesuch" variable`},
+		{"37 a variable as a rate", "rate=$arg_rate", "burst=$arg_burst", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/limitgate/limitgate/internal/gatewaytest"
 )
 
-// side is a configuration and what is sent to it, one connection each, as raw bytes.
+// side is a configuration and what is sent to it, one connection each, as raw bytes; a time is waited for.
 type side struct {
 	name  string
 	http  string // directives of http and server blocks
@@ -67,6 +67,10 @@ func look(t *testing.T, b gatewaytest.Binary, s side) (got seen) {
 	}
 	g.Run()
 	for _, raw := range s.raw {
+		if d, err := time.ParseDuration(raw); err == nil {
+			time.Sleep(d)
+			continue
+		}
 		got.Answers = append(got.Answers, exchange(t, g.Addr(8080), raw, s.headers))
 	}
 	time.Sleep(50 * time.Millisecond) // logs are written after the answer

@@ -13,7 +13,8 @@ import (
 //
 //  1. The old table's next is set. From here on a request that does not find its key asks leave where it belongs.
 //  2. Each slot is sealed by one swap: an empty one, an unfinished insert and a drained state become closed; a state in
-//     force becomes sealed under its fingerprint, is inserted into the next table, and then its slot is closed.
+//     force becomes sealed under its fingerprint, is inserted into the next table, and then its slot is closed with the name
+//     of its new place (see refund.go).
 //  3. The zone's table is the new one. Who still holds the old one finds it closed everywhere, and follows.
 //
 // A seal is for good, so "there is a seal among the candidates of h" stays true once it is. A key is in the old table, or
@@ -79,7 +80,8 @@ func (c *candidates) sealed() bool {
 // held place is lost on the way to a larger one. A smaller one may have no room for all: then, as with a new key, the
 // states closest to drained are forgotten and counted as hot evictions. Held places are never forgotten, and nothing is
 // under Reject: a table that turns out too small for them is doubled, until it is not. Charges and places from before
-// can be given back afterwards. It takes time in proportion to the old table; a second Resize waits for the first.
+// can be given back afterwards: so that a receipt finds its state, 16 bytes of each that was carried over are kept, together at
+// most as many as the table has, or a megabyte. It takes time in proportion to the old table; a second Resize waits for the first.
 func (z *Zone) Resize(size int, now limitgate.Time) (int, error) {
 	if size < bucketBytes {
 		return z.Bytes(), fmt.Errorf("memory zone: can't be resized to %d bytes; at least %d", size, bucketBytes)
@@ -93,7 +95,11 @@ func (z *Zone) Resize(size int, now limitgate.Time) (int, error) {
 	if size/bucketBytes == len(old.buckets) {
 		return old.bytes(), nil
 	}
-	z.table.Store(z.carry(old, size, now))
+	n := z.carry(old, size, now)
+	if !z.holds() { // places are found by their key
+		z.follow(old, n)
+	}
+	z.table.Store(n)
 	return z.Bytes(), nil
 }
 
@@ -118,7 +124,7 @@ func (z *Zone) carrySlot(t *table, s *slot, n *table, now limitgate.Time, l *lim
 		}
 		a, b := read(s)
 		if a&statusMask != live || l == nil || z.drainAt(l, b, now) <= now {
-			if pair.CAS(s, a, b, closed, 0) {
+			if pair.CAS(s, a, b, a&versionMask|sealed, 0) {
 				if a&statusMask == live && z.gone != nil {
 					z.gone(a&ownerMask, b)
 				}
@@ -131,16 +137,15 @@ func (z *Zone) carrySlot(t *table, s *slot, n *table, now limitgate.Time, l *lim
 		}
 		h := a & ownerMask
 		for {
-			f, _, _ := z.insert(n, h, b, now, l, !z.rejects.Load())
+			f, p, w0 := z.insert(n, h, b, now, l, !z.rejects.Load())
 			if f == done {
-				break
+				pair.CAS(s, a|sealed, b, a&versionMask|sealed, n.life(p, w0)) // nobody else touches a sealed slot
+				return n
 			}
 			if f == full {
 				n = z.carry(n, 2*n.bytes(), now)
 			}
 		}
-		pair.CAS(s, a|sealed, b, closed, 0) // nobody else touches a sealed slot
-		return n
 	}
 }
 

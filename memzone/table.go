@@ -18,7 +18,6 @@ const (
 	versionOne  = 4
 	versionMask = 0xfc
 	ownerMask   = ^uint64(0xff) // fingerprint
-	closed      = sealed        // W0 of a slot that was carried over
 
 	ways        = 8
 	bucketBytes = ways * 16
@@ -34,7 +33,7 @@ type bucket [ways]slot
 // table is a fixed array of slots.
 type table struct {
 	buckets []bucket
-	gen     uint64                // counts the resizes: a charge knows in which table it was made
+	gen     uint64                // counts the resizes, as far as it fits into a life
 	next    atomic.Pointer[table] // set before the first slot is sealed, and never changed
 }
 
@@ -45,7 +44,7 @@ func newTable(size int, gen uint64) *table {
 	off := int(-uintptr(unsafe.Pointer(&mem[0])) & (bucketBytes - 1))
 	// In bounds: off is below bucketBytes, and n buckets are n*bucketBytes. The heap does not move, so the alignment, which
 	// CAS and the cache lines need, stays. The slice keeps mem alive.
-	return &table{buckets: unsafe.Slice((*bucket)(unsafe.Pointer(&mem[off])), n), gen: gen}
+	return &table{buckets: unsafe.Slice((*bucket)(unsafe.Pointer(&mem[off])), n), gen: gen & (1<<(64-genShift) - 1)}
 }
 
 func (t *table) bytes() int { return len(t.buckets) * bucketBytes }
@@ -139,7 +138,7 @@ func (t *table) each(f func(h, state uint64)) {
 	for i := range t.buckets {
 		for j := range t.buckets[i] {
 			a, b := read(&t.buckets[i][j])
-			if a&statusMask == live || a&statusMask == sealed && a != closed {
+			if a&statusMask == live || a&statusMask == sealed && a&ownerMask != 0 {
 				f(a&ownerMask, b)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/pair"
@@ -46,6 +45,7 @@ type Zone struct {
 	rejects atomic.Bool   // Overflow is Reject
 	kind    atomic.Uint32 // limitgate.Kind
 	table   atomic.Pointer[table]
+	trail   atomic.Pointer[trail] // what became of the states in the tables before
 	bound   atomic.Pointer[limitgate.Bound]
 	drain   atomic.Pointer[limitgate.Limit] // the limit bound last: judges states in a resize
 
@@ -156,7 +156,7 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		return d, c, nil
 	}
-	n, d := step(l, w1, now, cost)
+	n, d := decide(l, w1, now, cost)
 	switch {
 	case !m.Stores(d) || !d.Admitted() && uint64(n) == w1:
 	case !pair.CAS(p, w0, w1, w0, uint64(n)):
@@ -178,7 +178,7 @@ func (z *Zone) do(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitga
 		if p == nil {
 			t, p, w0, w1 = z.seek(h)
 		}
-		n, d := step(l, w1, now, cost)
+		n, d := decide(l, w1, now, cost)
 		// What was refused of a key that has no state leaves none; what was admitted needs a place.
 		if p == nil && d.Admitted() && !m.Charges() && !z.room(t, h, now, l) {
 			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
@@ -208,8 +208,8 @@ func (z *Zone) do(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitga
 	}
 }
 
-// step runs the step of a limit on a state word as it is stored here.
-func step(l *limitgate.Limit, w1 uint64, now limitgate.Time, cost limitgate.Cost) (limitgate.State, limitgate.Decision) {
+// decide runs the step of a limit on a state word as it is stored here.
+func decide(l *limitgate.Limit, w1 uint64, now limitgate.Time, cost limitgate.Cost) (limitgate.State, limitgate.Decision) {
 	if l.Kind == limitgate.KindConn {
 		return stepConn(l, w1, now, cost)
 	}
@@ -237,48 +237,6 @@ func (z *Zone) reset(h uint64) {
 			return
 		}
 		z.count(h).retries.Add(1)
-	}
-}
-
-// genShift is where the table stands in Charge.Life.
-const genShift = 40
-
-// life names the life of a state: in which table (24 bits, as they come round), which slot (32) and which insert into it (8).
-func (t *table) life(p *slot, w0 uint64) uint64 {
-	i := uint64(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(&t.buckets[0]))) / 16
-	return t.gen<<genShift | i<<8&(1<<genShift-1) | w0&versionMask
-}
-
-// Refund implements limitgate.Zone. It never fails. A place of a Conn limit is always found: held states are not evicted.
-// What was charged to a state that was evicted since went with it.
-func (z *Zone) Refund(_ context.Context, now limitgate.Time, l *limitgate.Limit, c limitgate.Charge) error {
-	if c == (limitgate.Charge{}) {
-		return nil
-	}
-	z.count(c.Key).refunds.Add(1)
-	if l.Kind == limitgate.KindLog {
-		z.refundLog(c)
-		return nil
-	}
-	conn := l.Kind == limitgate.KindConn
-	for {
-		t, p, w0, w1 := z.seek(c.Key)
-		if p == nil {
-			return nil
-		}
-		if now := t.life(p, w0); !conn && now != c.Life && now>>genShift == c.Life>>genShift {
-			return nil
-		}
-		n := w1
-		if conn {
-			n = release(w1, held(uint64(c.After))-held(uint64(c.Before)))
-		} else {
-			n = uint64(l.Steps.Undo(limitgate.State(w1), c.Before, c.After, now))
-		}
-		if n == w1 || pair.CAS(p, w0, w1, w0, n) {
-			return nil
-		}
-		z.count(c.Key).retries.Add(1)
 	}
 }
 

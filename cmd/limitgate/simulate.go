@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/simulate"
 	"github.com/spf13/cobra"
 )
@@ -48,12 +49,7 @@ func simulated(o simulate.Options, events string) error {
 	var faults *simulate.ConfigError
 	switch {
 	case errors.As(err, &faults):
-		for _, f := range faults.List {
-			fmt.Fprintf(os.Stderr, "limitgate: %s\n", f)
-			if f.Help != "" {
-				fmt.Fprintf(os.Stderr, "  help: %s\n", f.Help)
-			}
-		}
+		tellFaults(faults.List)
 		return exitCode(exitBad)
 	case err != nil:
 		return bad(err)
@@ -77,4 +73,14 @@ func simulated(o simulate.Options, events string) error {
 func bad(err error) error {
 	fmt.Fprintf(os.Stderr, "limitgate: %s\n", err)
 	return exitCode(exitBad)
+}
+
+// tellFaults tells what is wrong with a configuration.
+func tellFaults(list []*conf.Error) {
+	for _, f := range list {
+		fmt.Fprintf(os.Stderr, "limitgate: %s\n", f)
+		if f.Help != "" {
+			fmt.Fprintf(os.Stderr, "  help: %s\n", f.Help)
+		}
+	}
 }

@@ -51,7 +51,7 @@ func revision() string {
 
 // with are nginx's modules that must be asked for and are here, without those that come by themselves there and are missing
 // here, by the names of nginx's configure.
-func with() []string { return []string{"http_realip_module", "debug"} }
+func with() []string { return []string{"http_ssl_module", "http_realip_module", "debug"} }
 
 func without() []string {
 	return []string{"http_charset_module", "http_gzip_module", "http_ssi_module", "http_userid_module", "http_auth_basic_module",
@@ -69,5 +69,6 @@ func printVersion(w io.Writer) {
 // printBuild writes what nginx -V writes.
 func printBuild(w io.Writer) {
 	printVersion(w)
+	fmt.Fprintf(w, "built with OpenSSL 3.0.0 compatible TLS (Go crypto/tls)\nTLS SNI support enabled\n")
 	fmt.Fprintf(w, "configure arguments: --with-%s --without-%s\n", strings.Join(with(), " --with-"), strings.Join(without(), " --without-"))
 }

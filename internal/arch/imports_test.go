@@ -26,24 +26,28 @@ var imports = map[string][]string{
 	"internal/logfile":          {"internal/errorlog"},
 	"internal/trust":            {"internal/header", "internal/request"},
 	"internal/runconf":          {"."},
-	"internal/request":          {".", "internal/header", "internal/errorlog"},
+	"internal/tempfile":         {"internal/errorlog"},
+	"internal/request":          {".", "internal/header", "internal/errorlog", "internal/tempfile"},
 	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/edge":             {"internal/h1", "internal/request"},
-	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/proxyproto", "internal/errorlog"},
-	"internal/phase":            {".", "internal/conf", "internal/vars", "internal/request", "internal/errorlog"},
-	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/vars"},
-	"internal/daemon":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/vars"},
+	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
+	"internal/phase":            {".", "internal/conf", "internal/vars", "internal/request", "internal/errorlog", "internal/tempfile", "internal/tlsconf"},
+	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars"},
+	"internal/daemon":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
+	"internal/openssl":          {},
+	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
 	"internal/simulate":         {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/header", "internal/phase", "internal/pipeline", "internal/request", "internal/vars"},
+	"internal/compat":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/phase", "internal/pipeline", "internal/vars"},
 	"internal/gatewaytest":      {},
-	"cmd/limitgate":             {".", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/runconf", "internal/simulate"},
+	"cmd/limitgate":             {".", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/runconf", "internal/simulate"},
 	"examples":                  {},
 	"conformance":               {"internal/gatewaytest"},
 	"internal/arch":             {},
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/request", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {

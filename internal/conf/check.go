@@ -87,6 +87,7 @@ func (c *checker) closed(d *Directive) {
 	case HTTP:
 		c.errs.httpEnd = d.Close.Order
 		d.Block.Walk(c.duplicateLocations)
+		c.proxyBuffers(d)
 	}
 }
 
@@ -191,6 +192,9 @@ func (c *checker) note(d *Directive) {
 
 // suggest returns a help line for an unknown name: the known name that is closest to it in this kind of block.
 func (c *checker) suggest(name string, in Context) string {
+	if name == "ssl" { // went away with nginx 1.25
+		return `write ssl behind the address, in listen: "listen 443 ssl;"`
+	}
 	best, distance := "", 3
 	for known, specs := range c.table {
 		for _, spec := range specs {

@@ -2,7 +2,6 @@ package conf
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -79,11 +78,13 @@ func (c *checker) variableName(d *Directive, i int) bool {
 	return false
 }
 
-// levels checks the directory levels of a temp path.
+// checkLevels checks the levels of folders of a temp path: together they take no more than the ten digits of a file's name.
 func checkLevels(c *checker, d *Directive) {
+	digits := int64(0)
 	for i := 1; i < len(d.Args); i++ {
-		if n, ok := ParseInt(d.Arg(i)); !ok || n == 0 || n > 3 {
-			c.errs.Add(d.At(i), `"`+d.Name+`" directive invalid value`, "a level is the length of a folder name, "+strconv.Itoa(1)+" to 3")
+		n, ok := ParseInt(d.Arg(i))
+		if digits += n; !ok || n == 0 || n > 10 || digits > 10 {
+			c.errs.Add(d.At(i), `"`+d.Name+`" directive invalid value`, "a level is the length of a folder's name; all levels are 10 together at most: 1 2")
 			return
 		}
 	}

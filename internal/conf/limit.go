@@ -16,20 +16,23 @@ type ZoneSize struct {
 
 // LimitReqZone is a limit_req_zone directive.
 type LimitReqZone struct {
-	Key    Word
-	Zone   ZoneSize
-	Rate   Rate
-	Reject bool // overflow=reject
-	At     Pos
+	Key      Word
+	Zone     ZoneSize
+	Rate     Rate
+	RateFrom Word // the text of a rate that holds variables; Rate is none then
+	Reject   bool // overflow=reject
+	At       Pos
 }
 
-// LimitReq is a limit_req directive.
+// LimitReq is a limit_req directive. Of a number that holds variables the text is in its From, and the number is 0.
 type LimitReq struct {
-	Zone    string
-	Burst   int64
-	Delay   int64
-	NoDelay bool // nothing waits, whatever Delay says
-	At      Pos
+	Zone      string
+	Burst     int64
+	BurstFrom Word
+	Delay     int64
+	DelayFrom Word
+	NoDelay   bool // nothing waits, whatever Delay says
+	At        Pos
 }
 
 // LimitConnZone is a limit_conn_zone directive.
@@ -59,12 +62,16 @@ func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
 			}
 			z.Zone = zone
 		case "rate":
+			if hasVariable(value) {
+				z.Rate, z.RateFrom = Rate{}, from(a, value)
+				continue
+			}
 			rate, ok := ParseRate(value)
 			if !ok {
 				errs.Add(a.Pos, `invalid rate "`+a.Text+`"`, "a rate is a number above 0 and r/s, r/m, r/h or r/d: rate=10r/s, rate=0.5r/s")
 				return z, false
 			}
-			z.Rate = rate
+			z.Rate, z.RateFrom = rate, Word{}
 		case "overflow":
 			reject, ok := readOverflow(a, value, errs)
 			if !ok {
@@ -107,18 +114,22 @@ func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 		switch {
 		case name == "zone" && a.Text != "zone":
 			l.Zone, named = value, true
+		case name == "burst" && hasVariable(value):
+			l.Burst, l.BurstFrom = 0, from(a, value)
+		case name == "delay" && hasVariable(value):
+			l.Delay, l.DelayFrom, l.NoDelay = 0, from(a, value), false
 		case name == "burst" && a.Text != "burst" && valid:
-			l.Burst = n
+			l.Burst, l.BurstFrom = n, Word{}
 		case name == "burst" && a.Text != "burst":
 			errs.Add(a.Pos, `invalid burst value "`+a.Text+`"`, "burst is a whole number from 1; leave it out for none")
 			return l, false
 		case name == "delay" && a.Text != "delay" && valid:
-			l.Delay, l.NoDelay = n, false
+			l.Delay, l.DelayFrom, l.NoDelay = n, Word{}, false
 		case name == "delay" && a.Text != "delay":
 			errs.Add(a.Pos, `invalid delay value "`+a.Text+`"`, "delay is a whole number from 1; leave it out to delay all, or write nodelay")
 			return l, false
 		case a.Text == "nodelay":
-			l.NoDelay = true
+			l.DelayFrom, l.NoDelay = Word{}, true
 		default:
 			badParameter(d, a, errs)
 			return l, false

@@ -12,6 +12,8 @@ type Listen struct {
 	DefaultServer bool
 	Bind          bool // a socket option was given, so that the address needs a socket of its own
 	ProxyProtocol bool
+	SSL           bool
+	HTTP2         bool
 	Backlog       int64 // 0 means the system's default
 	RcvBuf        int64 // 0 means the system's default
 	SndBuf        int64 // 0 means the system's default
@@ -56,11 +58,11 @@ func (l *Listen) parameter(text string) (fault string) {
 	switch text {
 	case "default_server", "default":
 		l.DefaultServer = true
-	// The words of an nginx that was built without. Passing over them would speak plain HTTP/1 where something else is meant.
 	case "ssl":
-		return `the "ssl" parameter requires ngx_http_ssl_module`
+		l.SSL = true
 	case "http2":
-		return `the "http2" parameter requires ngx_http_v2_module`
+		l.HTTP2 = true
+	// The words of an nginx that was built without: nothing would be heard on the port.
 	case "quic":
 		return `the "quic" parameter requires ngx_http_v3_module`
 	case "proxy_protocol":
@@ -180,6 +182,10 @@ func (c *checker) checkListen(d *Directive) {
 	l, ok := ReadListen(d, c.errs)
 	if !ok {
 		return
+	}
+	if l.HTTP2 && !c.noted["http2"] {
+		c.noted["http2"] = true
+		c.errs.Mention(d.Pos, `"http2" parameter is accepted and has no effect`, "only HTTP/1 is served here, which every client of HTTP/2 speaks too")
 	}
 	for _, key := range l.Keys() {
 		s := c.sockets[key]

@@ -5,34 +5,34 @@ import (
 	"strings"
 )
 
+// acceptedRow is some directives that are taken and do nothing.
+type acceptedRow struct {
+	names    []string
+	contexts Context
+	min, max int
+	check    check
+	status   Status
+	why      string
+}
+
 // acceptedSpecs holds what tunes the inside of nginx and has nothing to tune here.
 func acceptedSpecs() []Spec {
-	type row struct {
-		names    []string
-		contexts Context
-		min, max int
-		check    check
-		status   Status
-		why      string
-	}
-	rows := []row{
+	rows := []acceptedRow{
 		{[]string{"sendfile"}, httpToIf, 1, 1, checkFlag, Accepted, "the system decides how files are sent"},
 		{[]string{"tcp_nopush", "tcp_nodelay", "reset_timedout_connection"}, httpToLocation, 1, 1, checkFlag, Accepted, "answers are sent without delay and in full segments where possible"},
 		{[]string{"aio"}, httpToLocation, 1, 1, nil, Accepted, "files are read without blocking other requests"},
 		{[]string{"aio_write", "open_file_cache_errors"}, httpToLocation, 1, 1, checkFlag, Accepted, "files are read without blocking other requests"},
 		{[]string{"directio"}, httpToLocation, 1, 1, checkDirectio, Accepted, "files go through the system's cache"},
 		{[]string{"directio_alignment"}, httpToLocation, 1, 1, checkOffset, Accepted, "files go through the system's cache"},
-		{[]string{"sendfile_max_chunk", "send_lowat", "postpone_output", "read_ahead", "client_body_buffer_size"}, httpToLocation, 1, 1, checkSize, Accepted, "buffers are sized by need"},
-		{[]string{"proxy_busy_buffers_size", "proxy_temp_file_write_size", "proxy_max_temp_file_size", "proxy_send_lowat"}, httpToLocation, 1, 1, checkSize,
-			Accepted, "answers are passed on as they come, with a small buffer between"},
-		{[]string{"proxy_buffers"}, httpToLocation, 2, 2, checkBuffers, Accepted, "answers are passed on as they come, with a small buffer between"},
+		{[]string{"sendfile_max_chunk", "send_lowat", "postpone_output", "read_ahead"}, httpToLocation, 1, 1, checkSize, Accepted, "buffers are sized by need"},
+		{[]string{"proxy_send_lowat"}, httpToLocation, 1, 1, checkSize, Accepted, "the system decides when a request is sent on"},
 		{[]string{"connection_pool_size", "request_pool_size"}, httpToServer, 1, 1, checkSize, Accepted, "memory is managed by the run time"},
 		{[]string{"output_buffers"}, httpToLocation, 2, 2, checkBuffers, Accepted, "buffers are sized by need"},
 		{[]string{"open_file_cache"}, httpToLocation, 1, 2, nil, Accepted, "files are opened for each request"},
 		{[]string{"open_file_cache_min_uses"}, httpToLocation, 1, 1, checkNumber, Accepted, "files are opened for each request"},
 		{[]string{"open_file_cache_valid"}, httpToLocation, 1, 1, checkSeconds, Accepted, "files are opened for each request"},
 		{[]string{"open_log_file_cache"}, httpToLocation, 1, 4, nil, Accepted, "logs stay open as long as they are written to"},
-		{[]string{"client_body_temp_path", "proxy_temp_path", "fastcgi_temp_path", "uwsgi_temp_path", "scgi_temp_path"}, httpToLocation, 1, 4, checkLevels, Accepted, "no temporary files are written there"},
+		{[]string{"fastcgi_temp_path", "uwsgi_temp_path", "scgi_temp_path"}, httpToLocation, 1, 4, checkLevels, Accepted, "no temporary files are written there"},
 		{[]string{"use"}, Events, 1, 1, checkUse, Accepted, "the run time chooses how to wait for events"},
 		{[]string{"multi_accept", "accept_mutex"}, Events, 1, 1, checkFlag, Accepted, "one process accepts all connections"},
 		{[]string{"accept_mutex_delay"}, Events, 1, 1, checkMillis, Accepted, "one process accepts all connections"},
@@ -53,7 +53,7 @@ func acceptedSpecs() []Spec {
 			httpToLocation, 1, 1, checkNumber, Silent, "tables grow with what they hold"},
 	}
 	var specs []Spec
-	for _, r := range rows {
+	for _, r := range append(rows, sslAcceptedRows()...) {
 		for _, name := range r.names {
 			s := Spec{Name: name, Contexts: r.contexts, Min: r.min, Max: r.max, Status: r.status, Doc: r.why, check: r.check}
 			s.Repeat = name == "load_module" || name == "env" || name == "debug_connection" || name == "thread_pool"

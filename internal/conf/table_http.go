@@ -6,12 +6,12 @@ func serverSpecs() []Spec {
 		{Name: "server", Contexts: HTTP, Opens: Server, Merge: Own, Repeat: true,
 			Doc: "A virtual server: what answers on the addresses of its listen directives for the names of its server_name directives."},
 		{Name: "listen", Contexts: Server, Min: 1, Max: Any, Merge: Own, Repeat: true, Default: "*:80",
-			Usage: "ADDRESS[:PORT] | PORT | unix:PATH [default_server] [proxy_protocol] [backlog=N] [rcvbuf=SIZE] [sndbuf=SIZE] " +
+			Usage: "ADDRESS[:PORT] | PORT | unix:PATH [default_server] [ssl] [http2] [proxy_protocol] [backlog=N] [rcvbuf=SIZE] [sndbuf=SIZE] " +
 				"[fastopen=N] [deferred] [bind] [reuseport] [ipv6only=on|off] [so_keepalive=on|off|IDLE:INTERVAL:COUNT]",
 			check: (*checker).checkListen,
 			Doc: "An address the server answers on: a port, an IPv4 address, an IPv6 address in brackets, a range of ports (8000-8010) or a unix " +
 				"socket. The server marked default_server answers for names that no server on this address has, otherwise the first one does. " +
-				"proxy_protocol expects a PROXY line of version 1 or 2 before the request. Options of the socket are given once for an address."},
+				"ssl speaks TLS there, for all servers of the address; http2 is accepted, and HTTP/1 is served. proxy_protocol expects a PROXY line of version 1 or 2 before the request. Options of the socket are given once for an address."},
 		{Name: "server_name", Contexts: Server, Min: 1, Max: Any, Merge: Own, Repeat: true, Usage: "NAME…", Default: `""`,
 			check: read(ReadServerNames),
 			Doc: "The names a server answers for: exact names, names with a wildcard as the first or last label (*.example.org, example.*), " +
@@ -63,9 +63,6 @@ func requestSpecs() []Spec {
 			Doc: "How many requests a connection may carry before it is closed."},
 		{Name: "keepalive_time", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "1h", check: checkMillis,
 			Doc: "How old a connection may be and still carry another request; after it the next answer closes it."},
-		{Name: "keepalive", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "N", check: checkKeepaliveCount,
-			Doc: "How many idle connections to the servers of the upstream are kept for the next requests. More may be open at a time; those beyond N are " +
-				"closed after their answer."},
 		{Name: "send_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
 			Doc: "How long a client may take nothing of an answer before its connection is closed."},
 		{Name: "lingering_close", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "off | on | always", Default: "on", check: oneOf("off", "on", "always"),

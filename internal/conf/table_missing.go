@@ -17,11 +17,7 @@ var missing = [...]struct{ lost, names string }{
 			"proxy_ssl_server_name proxy_ssl_session_reuse proxy_ssl_trusted_certificate proxy_ssl_verify " +
 			"proxy_ssl_verify_depth"},
 	{"requests to the upstream, or its answers, would differ",
-		"proxy_bind proxy_cookie_domain proxy_cookie_flags proxy_cookie_path proxy_force_ranges " +
-			"proxy_hide_header proxy_ignore_client_abort proxy_ignore_headers proxy_intercept_errors " +
-			"proxy_limit_rate proxy_method proxy_next_upstream proxy_next_upstream_timeout " +
-			"proxy_next_upstream_tries proxy_pass_header proxy_pass_request_body proxy_pass_request_headers " +
-			"proxy_pass_trailers proxy_redirect proxy_request_buffering proxy_set_body proxy_socket_keepalive"},
+		"proxy_force_ranges proxy_ignore_client_abort proxy_limit_rate proxy_pass_trailers"},
 	{"what a FastCGI application should answer would not be answered",
 		"fastcgi_bind fastcgi_buffer_size fastcgi_buffering fastcgi_buffers fastcgi_busy_buffers_size " +
 			"fastcgi_cache fastcgi_cache_background_update fastcgi_cache_bypass fastcgi_cache_key " +
@@ -85,7 +81,7 @@ var missing = [...]struct{ lost, names string }{
 		"auth_basic auth_basic_user_file auth_request auth_request_set secure_link secure_link_md5 " +
 			"secure_link_secret auth_delay disable_symlinks internal limit_except satisfy"},
 	{"requests would be read, answered or logged in another way",
-		"absolute_redirect chunked_transfer_encoding client_body_in_file_only client_body_in_single_buffer " +
+		"absolute_redirect chunked_transfer_encoding " +
 			"early_hints etag gzip_disable gzip_http_version gzip_proxied gzip_vary if_modified_since " +
 			"keepalive_disable keepalive_min_timeout log_not_found log_subrequest max_headers " +
 			"max_ranges msie_padding msie_refresh open_file_cache_events port_in_redirect post_action " +
@@ -109,15 +105,10 @@ var missing = [...]struct{ lost, names string }{
 			"geoip_proxy_recursive modern_browser modern_browser_value referer_hash_bucket_size " +
 			"referer_hash_max_size split_clients valid_referers"},
 	{"connections would not be encrypted as asked",
-		"ssl ssl_buffer_size ssl_certificate ssl_certificate_cache ssl_certificate_compression " +
-			"ssl_certificate_key ssl_ciphers ssl_client_certificate ssl_conf_command ssl_crl ssl_dhparam " +
-			"ssl_early_data ssl_ecdh_curve ssl_ech_file ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder " +
-			"ssl_password_file ssl_prefer_server_ciphers ssl_protocols ssl_reject_handshake ssl_session_cache " +
-			"ssl_session_ticket_key ssl_session_tickets ssl_session_timeout ssl_stapling ssl_stapling_file " +
-			"ssl_stapling_responder ssl_stapling_verify ssl_trusted_certificate ssl_verify_client " +
-			"ssl_verify_depth"},
+		"ssl_certificate_cache ssl_certificate_compression ssl_client_certificate ssl_conf_command ssl_crl ssl_ech_file ssl_ocsp " +
+			"ssl_ocsp_cache ssl_ocsp_responder ssl_session_ticket_key ssl_verify_client ssl_verify_depth"},
 	{"clients would be served by another version of HTTP",
-		"http2 http2_body_preread_size http2_chunk_size http2_idle_timeout http2_max_concurrent_pushes " +
+		"http2_body_preread_size http2_chunk_size http2_idle_timeout http2_max_concurrent_pushes " +
 			"http2_max_concurrent_streams http2_max_field_size http2_max_header_size http2_max_requests " +
 			"http2_pool_size http2_push http2_push_preload http2_recv_buffer_size http2_recv_timeout " +
 			"http2_streams_index_size http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size " +

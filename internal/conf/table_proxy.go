@@ -1,15 +1,8 @@
 package conf
 
-// proxySpecs holds what is said about upstreams.
+// proxySpecs holds how requests are passed on.
 func proxySpecs() []Spec {
 	return []Spec{
-		{Name: "upstream", Contexts: HTTP, Min: 1, Max: 1, Opens: Upstream, Merge: Own, Repeat: true, Usage: "NAME", check: (*checker).checkUpstream,
-			Doc: "A group of servers that proxy_pass can name. Requests go round among them by weight."},
-		{Name: "server", Contexts: Upstream, Min: 1, Max: Any, Merge: Own, Repeat: true,
-			Usage: "ADDRESS [weight=N] [max_conns=N] [max_fails=N] [fail_timeout=TIME] [backup] [down]", check: read(ReadUpstreamServer),
-			Doc: "A server of the group: a host, an address or a unix socket, port 80 if none is given. After max_fails failures (1 by default, 0 turns it " +
-				"off) within fail_timeout (10s) it is left out for fail_timeout. backup is used only if all others fail, down not at all. max_conns " +
-				"bounds the connections to it; 0 means no bound."},
 		{Name: "proxy_pass", Contexts: Location | IfLocation | LimitExcept, Min: 1, Max: 1, Merge: Handler, Usage: "URL", check: (*checker).checkProxyPass,
 			Doc: "Passes requests on to a server: http://HOST[:PORT], http://unix:PATH, or http:// and the name of an upstream block; https:// is not here yet. If URL has a path, it stands " +
 				"in place of the location's prefix; otherwise the request's path goes on as it came. URL may hold variables."},
@@ -25,10 +18,6 @@ func proxySpecs() []Spec {
 			Doc: "How long the upstream may take nothing of a request before the answer is 504."},
 		{Name: "proxy_read_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "60s", check: checkMillis,
 			Doc: "How long the upstream may send nothing of an answer. If nothing was sent yet the client gets 504."},
-		{Name: "proxy_buffer_size", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "SIZE", Default: "4k", check: checkSize,
-			Doc: "How long the header of an upstream's answer may be. A longer one is answered with 502."},
-		{Name: "proxy_buffering", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "on", Status: Accepted, check: checkFlag,
-			Doc: "answers are passed on as they come, with a small buffer between"},
 	}
 }
 

@@ -6,8 +6,12 @@ import "fmt"
 type zoneUse string
 
 const (
-	forReq  zoneUse = "limit_req_zone"
-	forConn zoneUse = "limit_conn_zone"
+	forReq   zoneUse = "limit_req_zone"
+	forConn  zoneUse = "limit_conn_zone"
+	forCount zoneUse = "limit_count_zone"
+	forToken zoneUse = "limit_token_zone"
+
+	forSessions zoneUse = "ssl_session_cache"
 )
 
 // zone is what the directives so far said about one name.
@@ -46,15 +50,23 @@ func (c *checker) declare(d *Directive, size ZoneSize, use zoneUse) {
 	z := c.named(d, size.Name, use)
 	switch {
 	case z == nil:
-	case z.bytes != 0 && z.bytes != size.Bytes:
-		c.errs.Add(d.Pos, fmt.Sprintf("the size %d of shared memory zone %q conflicts with already declared size %d",
-			size.Bytes, size.Name, z.bytes), "the first declaration is at "+z.declared.Pos.String())
+	case c.sizeConflict(d, z, size.Bytes):
 	case z.declared != nil:
 		c.errs.Add(d.Pos, string(use)+` "`+size.Name+`" is already bound to key "`+z.declared.Arg(0)+`"`,
 			"the first declaration is at "+z.declared.Pos.String())
 	default:
 		z.bytes, z.declared = size.Bytes, d
 	}
+}
+
+// sizeConflict reports a zone that was declared with another size before.
+func (c *checker) sizeConflict(d *Directive, z *zone, bytes int64) bool {
+	if z.bytes == 0 || z.bytes == bytes {
+		return false
+	}
+	c.errs.Add(d.Pos, fmt.Sprintf("the size %d of shared memory zone %q conflicts with already declared size %d", bytes, z.name, z.bytes),
+		"the first declaration is at "+z.declared.Pos.String())
+	return true
 }
 
 // checkReqZone reads a limit_req_zone.
@@ -68,6 +80,34 @@ func (c *checker) checkReqZone(d *Directive) {
 func (c *checker) checkConnZone(d *Directive) {
 	if z, ok := ReadLimitConnZone(d, c.errs); ok {
 		c.declare(d, z.Zone, forConn)
+	}
+}
+
+// checkCountZone reads a limit_count_zone.
+func (c *checker) checkCountZone(d *Directive) {
+	if z, ok := ReadLimitCountZone(d, c.errs); ok {
+		c.declare(d, z.Zone, forCount)
+	}
+}
+
+// checkTokenZone reads a limit_token_zone.
+func (c *checker) checkTokenZone(d *Directive) {
+	if z, ok := ReadLimitTokenZone(d, c.errs); ok {
+		c.declare(d, z.Zone, forToken)
+	}
+}
+
+// checkQuota reads a limit_count or limit_token; a scope may have one for each zone.
+func (c *checker) checkQuota(d *Directive) {
+	l, ok := ReadLimitQuota(d, c.errs)
+	if !ok || c.named(d, l.Zone, zoneUse(d.Name+"_zone")) == nil {
+		return
+	}
+	for _, other := range d.Scope.Own(d.Name) {
+		if first, ok := ReadLimitQuota(other, &Errors{}); other != d && ok && first.Zone == l.Zone {
+			c.twice(d, other)
+			return
+		}
 	}
 }
 

@@ -81,6 +81,9 @@ func open(s *shared, start opener) (*Daemon, error) {
 // start does what follows a good configuration, in nginx's order.
 func (d *Daemon) start(start opener) error {
 	l := d.current
+	if err := l.makeFolders(); err != nil {
+		return err
+	}
 	opened, err := openSockets(context.Background(), l.sockets, func(err error) { d.boot.Say(errorlog.Emerg, err.Error()) })
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"os"
 	"sync/atomic"
 
 	"github.com/limitgate/limitgate"
@@ -11,6 +12,8 @@ import (
 	"github.com/limitgate/limitgate/internal/errorlog/logconf"
 	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/tempfile"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -35,22 +38,25 @@ type loaded struct {
 	log      *errorlog.Log
 	files    *logfile.Use
 	zones    *zoneUse
+	temp     *tempfile.Set
 }
 
 // shared is what all configurations of a process have in common.
 type shared struct {
-	options Options
-	build   builder
-	files   *logfile.Files
-	zones   *zones
-	facts   vars.Facts
-	numbers map[string]int // of sockets by name
-	edge    atomic.Pointer[engine]
-	boot    *Console
+	options  Options
+	build    builder
+	files    *logfile.Files
+	zones    *zones
+	sessions *tlsconf.Sessions
+	facts    vars.Facts
+	numbers  map[string]int // of sockets by name
+	temps    atomic.Uint32  // temporary files made so far
+	edge     atomic.Pointer[engine]
+	boot     *Console
 }
 
 func newShared(o Options, build builder) *shared {
-	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: newZones(limitgate.Now), numbers: map[string]int{}}
+	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: newZones(limitgate.Now), sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}}
 	s.facts.Now = limitgate.Now
 	s.facts.Connections = s.connections
 	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
@@ -83,9 +89,14 @@ func (s *shared) load() *loaded {
 	l.zones = s.zones.use()
 	fallback := errorlog.New(errorlog.Sink{Writer: s.boot.writer, Level: errorlog.Error})
 	l.log = logconf.Compile(l.config.Main, l.files, l.errs, fallback)
+	system := ""
+	if s.options.Prefix == "" {
+		system = os.TempDir()
+	}
+	l.temp = tempfile.NewSet(&s.temps, system)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Now: limitgate.Now, Log: l.log,
-		Version: s.options.Version, Prefix: s.options.absolute(),
+		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Temp: l.temp,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)
@@ -104,6 +115,15 @@ func (s *shared) number(socket string) int {
 		s.numbers[socket] = n
 	}
 	return n
+}
+
+// makeFolders makes the folders for temporary files, for the user who serves.
+func (l *loaded) makeFolders() error {
+	uid := -1
+	if l.settings.user != nil {
+		uid = l.settings.user.uid
+	}
+	return l.temp.Make(uid)
 }
 
 // close gives up what the configuration holds.

@@ -60,6 +60,18 @@ func (o *Options) file() string {
 	return systemConf
 }
 
+// dir returns the folder of the configuration, as nginx prints it.
+func (o *Options) dir() string {
+	dir := filepath.Dir(o.file())
+	if filepath.IsAbs(dir) {
+		return dir
+	}
+	if whole, err := filepath.Abs(dir); err == nil {
+		return whole
+	}
+	return dir // the current folder is gone; then nothing relative is found in it either
+}
+
 // errorLog returns where errors go at first, relative to the prefix, and whether somebody said so. A prefix stands for the
 // layout of an installed nginx, with its logs folder; without one the terminal is the place that surely exists.
 func (o *Options) errorLog() (path string, said bool) {

@@ -32,6 +32,9 @@ func (d *Daemon) reload() error {
 	if next.errs.Failed() {
 		return &ConfigError{next.errs.List()}
 	}
+	if err := next.makeFolders(); err != nil {
+		return errors.Join(err, next.close())
+	}
 	opened, err := d.openMissing(next)
 	if err != nil {
 		return errors.Join(err, next.close())

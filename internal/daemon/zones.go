@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +22,8 @@ type zones struct {
 }
 
 type zone struct {
-	name string
+	name string // of the zone that it is, or is a part of
+	part string
 	key  string
 	mem  *memzone.Zone
 	uses int
@@ -31,7 +33,8 @@ func newZones(now func() limitgate.Time) *zones {
 	return &zones{now: now, byName: map[string]*zone{}}
 }
 
-// zoneUse is what one generation holds. It implements phase.Zones; until commit nothing that runs has changed.
+// zoneUse is what one generation holds, by phase.ZoneSpec.ID. It implements phase.Zones; until commit nothing that runs has
+// changed. The generation may ask for parts of zones as long as it serves; zones.mu guards the maps.
 type zoneUse struct {
 	zones *zones
 	held  map[string]*zone
@@ -42,39 +45,65 @@ func (zs *zones) use() *zoneUse {
 	return &zoneUse{zones: zs, held: map[string]*zone{}, specs: map[string]phase.ZoneSpec{}}
 }
 
-// Zone returns the zone of a name. One that runs under another key is refused, in nginx's words: what its states count
-// would change under them.
+// Zone returns the zone of a name, or a part of it. One that runs under another key is refused, in nginx's words: what its
+// states count would change under them. With a zone that has parts come those of the running generation.
 func (u *zoneUse) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
-	zs, name := u.zones, spec.Name
+	zs, id := u.zones, spec.ID()
 	zs.mu.Lock()
 	defer zs.mu.Unlock()
-	z := u.held[name]
+	if u.held == nil {
+		return nil, errors.New("the configuration has ended")
+	}
+	z := u.held[id]
 	if z == nil {
-		z = zs.byName[name]
+		z = zs.byName[id]
 	}
 	if z != nil && z.key != spec.Key {
-		if u.held[name] != nil || zs.runs != nil && zs.runs.held[name] == z {
-			return nil, fmt.Errorf("%s %q uses the %q key while previously it used the %q key", spec.Directive, name, spec.Key, z.key)
+		if u.held[id] != nil || zs.runs != nil && zs.runs.held[id] == z {
+			return nil, fmt.Errorf("%s %q uses the %q key while previously it used the %q key", spec.Directive, spec.Name, spec.Key, z.key)
 		}
 		z = nil // only generations on their way out know it
 	}
-	if u.held[name] == nil {
+	first := u.held[id] == nil
+	if first {
 		if err := reserve(spec.Bytes); err != nil {
 			return nil, err
 		}
 	}
 	if z == nil {
-		z = &zone{name: name, key: spec.Key, mem: memzone.New(memzone.Config{Bytes: spec.Bytes, Overflow: overflow(spec)})}
-		zs.byName[name] = z
+		z = &zone{name: spec.Name, part: spec.Part, key: spec.Key, mem: memzone.New(memzone.Config{Bytes: spec.Bytes, Overflow: overflow(spec)})}
+		zs.byName[id] = z
 	}
-	if u.held[name] == nil {
-		z.uses++
-		u.held[name] = z
-		// The limits of this configuration must not learn the bursts of the one before.
-		z.mem.Rebind()
+	if first {
+		u.hold(id, z)
+		if spec.Parted && spec.Part == "" {
+			u.adopt(spec)
+		}
 	}
-	u.specs[name] = spec
+	u.specs[id] = spec
 	return z.mem, nil
+}
+
+// hold makes z a zone of the generation.
+func (u *zoneUse) hold(id string, z *zone) {
+	z.uses++
+	u.held[id] = z
+	// The limits of this configuration must not learn the bursts of the one before.
+	z.mem.Rebind()
+}
+
+// adopt takes over the parts that the running generation has of a zone.
+func (u *zoneUse) adopt(spec phase.ZoneSpec) {
+	if u.zones.runs == nil {
+		return
+	}
+	for id, z := range u.zones.runs.held {
+		if z.name == spec.Name && z.part != "" && z.key == spec.Key && u.held[id] == nil {
+			u.hold(id, z)
+			spec.Part = z.part
+			u.specs[id] = spec
+		}
+	}
 }
 
 // overflow is what a zone does when it is full.
@@ -88,12 +117,18 @@ func overflow(spec phase.ZoneSpec) memzone.Overflow {
 // commit makes u the running generation's: zones get the sizes and the policies it asked for.
 func (u *zoneUse) commit() error {
 	u.zones.mu.Lock()
+	for _, spec := range maps.Clone(u.specs) {
+		if spec.Parted && spec.Part == "" {
+			u.adopt(spec) // what came into being since
+		}
+	}
 	u.zones.runs = u
+	held, specs := maps.Clone(u.held), maps.Clone(u.specs)
 	u.zones.mu.Unlock()
-	for name, z := range u.held {
-		z.mem.SetOverflow(overflow(u.specs[name]))
-		if _, err := z.mem.Resize(u.specs[name].Bytes, u.zones.now()); err != nil {
-			return fmt.Errorf("resizing zone %q: %w", name, err)
+	for id, z := range held {
+		z.mem.SetOverflow(overflow(specs[id]))
+		if _, err := z.mem.Resize(specs[id].Bytes, u.zones.now()); err != nil {
+			return fmt.Errorf("resizing zone %q: %w", z.name, err)
 		}
 	}
 	return nil
@@ -101,9 +136,16 @@ func (u *zoneUse) commit() error {
 
 // capacities says for each zone, in the order of their names, how many keys it holds, and what becomes of those beyond.
 func (u *zoneUse) capacities() (lines []string) {
-	for _, name := range slices.Sorted(maps.Keys(u.held)) {
-		z := u.held[name].mem
-		line := fmt.Sprintf("zone %q: %d bytes hold %d limited keys at one time", name, z.Bytes(), z.Capacity())
+	u.zones.mu.Lock()
+	defer u.zones.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(u.held)) {
+		z := u.held[id].mem
+		line := fmt.Sprintf("zone %q: %d bytes hold %d limited keys at one time", u.held[id].name, z.Bytes(), z.Capacity())
+		if part := u.held[id].part; part != "" {
+			line += ", for " + part
+		} else if u.specs[id].Parted {
+			line += ", for each length of window"
+		}
 		if z.Overflow() == memzone.Reject {
 			line += ", new ones beyond are refused"
 		}
@@ -117,9 +159,9 @@ func (u *zoneUse) close() {
 	zs := u.zones
 	zs.mu.Lock()
 	defer zs.mu.Unlock()
-	for name, z := range u.held {
-		if z.uses--; z.uses == 0 && zs.byName[name] == z {
-			delete(zs.byName, name)
+	for id, z := range u.held {
+		if z.uses--; z.uses == 0 && zs.byName[id] == z {
+			delete(zs.byName, id)
 		}
 	}
 	u.held = nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/phase"
@@ -180,6 +181,70 @@ func TestOverflowChangesWithAReloadAndDebtStays(t *testing.T) {
 	}
 	if refused == 0 || second.held["one"].mem.Stats().HotEvictions != 0 {
 		t.Errorf("5000 keys: got %d refused and %d evicted, want some refused and none evicted", refused, second.held["one"].mem.Stats().HotEvictions)
+	}
+}
+
+// Parts of a zone come into being while a generation serves; a reload keeps what they count, with the size it asks for.
+func TestPartsOfAZoneSurviveAReload(t *testing.T) {
+	now := limitgate.Time(1e18)
+	zs := newZones(func() limitgate.Time { return now })
+	base := func(bytes int) phase.ZoneSpec {
+		s := spec("one", "$a", bytes)
+		s.Parted = true
+		return s
+	}
+	begin := func(bytes int) *zoneUse {
+		u := zs.use()
+		if _, err := u.Zone(base(bytes)); err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	part := func(u *zoneUse, bytes int) *limitgate.Limiter {
+		s := base(bytes)
+		s.Part = "an hour"
+		z, err := u.Zone(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := limitgate.NewLimiter(z, limitgate.Count{Limit: 1, Window: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	first := begin(64 << 10)
+	if err := first.commit(); err != nil {
+		t.Fatal(err)
+	}
+	second := begin(128 << 10) // compiled before
+	l := part(first, 64<<10)   // a request brings the part into being
+	other := zs.use()          // of a configuration that is refused
+	if _, err := other.Zone(base(32 << 10)); err != nil {
+		t.Fatal(err)
+	}
+	other.close()
+	if got := outcome(t, l, now, "a"); got != limitgate.Passed {
+		t.Fatalf("first request %v, want passed", got)
+	}
+	if err := second.commit(); err != nil {
+		t.Fatal(err)
+	}
+	first.close()
+	if got := outcome(t, part(second, 128<<10), now+1, "a"); got != limitgate.Rejected {
+		t.Errorf("after the reload: got %v, want REJECTED: the count is kept", got)
+	}
+	want := []string{`zone "one": 131072 bytes hold 5461 limited keys at one time, for each length of window`,
+		`zone "one": 131072 bytes hold 5461 limited keys at one time, for an hour`}
+	if got := second.capacities(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	second.close()
+	if len(zs.byName) != 0 {
+		t.Errorf("%d zones left after all generations ended", len(zs.byName))
+	}
+	if _, err := second.Zone(base(64 << 10)); err == nil {
+		t.Error("a generation that has ended was given a zone")
 	}
 }
 

@@ -1,5 +1,7 @@
 package h1
 
+import "github.com/limitgate/limitgate/internal/header"
+
 // Classes of the bytes of a host (ngx_http_validate_host).
 const (
 	hostRefused = iota
@@ -61,6 +63,15 @@ func parseHost(h []byte) (hostParts, bool) {
 	var ok bool
 	r.Port, ok = hostPort(h[i:])
 	return r, ok && r.Len > 0
+}
+
+// HostName returns a name as servers are found by it: checked, in lower case, without a dot at its end.
+func HostName(name string) (host []byte, ok bool) {
+	h, ok := parseHost([]byte(name))
+	if !ok {
+		return nil, false
+	}
+	return header.AppendLower(nil, []byte(name)[:h.Len]), true
 }
 
 // parseLiteral is parseHost for "[address]".

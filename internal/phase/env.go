@@ -6,6 +6,8 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/tempfile"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -26,6 +28,12 @@ type Env struct {
 	// Prefix is the folder that relative names of files belong to (-p), with or without a slash at its end; empty: the
 	// current one.
 	Prefix string
+	// Temp takes the folders for temporary files that the configuration names; whoever runs the program makes them.
+	Temp *tempfile.Set
+	// Dir is the folder that names of certificates and other files of the configuration belong to: that of its main file.
+	Dir string
+	// Sessions are those of TLS, kept for clients that come again; they outlive the configuration.
+	Sessions *tlsconf.Sessions
 	// Version is ours, for the pages that name it; "" names none.
 	Version string
 	// Log is where compiling and the running program report what belongs to no request.
@@ -49,9 +57,22 @@ type ZoneSpec struct {
 	Key       string // the text of its key
 	Bytes     int
 	Reject    bool // overflow=reject
+
+	// Parted tells that the zone has parts: tables of the same size beside it, each under a name of its own, which are asked
+	// for while requests are served, from any goroutine. A reload keeps them as it keeps zones.
+	Parted bool
+	Part   string // which one is asked for; "": the zone itself
 }
 
 // Files hands out append-only files by path, one writer for each path, reopened on request.
 type Files interface {
 	Append(path string) (io.Writer, error)
+}
+
+// ID is what tells the zone, or its part, from all others.
+func (z ZoneSpec) ID() string {
+	if z.Part == "" {
+		return z.Name
+	}
+	return z.Name + "\x00" + z.Part // no name in a configuration holds a zero byte
 }

@@ -99,7 +99,7 @@ func (c *compiler) compile(s *conf.Scope) {
 		h[phase.ServerRewrite] = rewrite.Compile(c.env, s)
 		locations := match.Compile(c.env, s, c.index)
 		h[phase.Match] = locations
-		c.program.servers = append(c.program.servers, server{scope: c.index[s], locations: locations})
+		c.program.servers = append(c.program.servers, server{scope: c.index[s], locations: locations, tls: c.tls(s)})
 	case conf.Location:
 		h[phase.Rewrite] = rewrite.Compile(c.env, s)
 		if h[phase.RealIP] != nil {
@@ -168,6 +168,9 @@ func (c *compiler) address(p *point, shares bool) address {
 		fallback: p.chosen,
 		names:    match.NewNames(c.env, p.name, p.hosts, p.chosen),
 		head:     c.read.head(s, p.options.ProxyProtocol),
+	}
+	if p.options.SSL && c.serves {
+		c.secure(&a, p)
 	}
 	if shares {
 		a.local = p.addr.Addr()

@@ -18,6 +18,7 @@ func (j *journey) rewritten() int {
 // detour sends the request to the place inside the server that r.Detour names. Whatever sends a request elsewhere comes
 // here: error_page, index, try_files, X-Accel-Redirect.
 func (j *journey) detour() int {
+	j.r.ProxyHost, j.r.ProxyPort = nil, nil // they are of the location it leaves
 	if d := j.r.Detour; len(d.Path) > 0 && d.Path[0] == '@' {
 		return j.named(d.Path)
 	}

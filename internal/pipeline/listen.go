@@ -24,6 +24,7 @@ type address struct {
 	fallback int        // the default server
 	names    *match.Names
 	head     *request.HeadSettings
+	heads    map[int]*request.HeadSettings // by the server that a client asked for while it shook hands; nil without TLS
 }
 
 // address finds where a connection came in. It is nil for a socket that is gone: a connection may
@@ -140,6 +141,7 @@ func (ps *points) add(env *phase.Env, p *point, l conf.Listen, index int, names 
 		merged = l
 	}
 	merged.ProxyProtocol = l.ProxyProtocol || known.options.ProxyProtocol
+	merged.SSL = l.SSL || known.options.SSL
 	merged.Bind = l.Bind || known.options.Bind
 	known.options = merged
 	if l.DefaultServer && !known.marked {

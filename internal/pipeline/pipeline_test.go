@@ -26,10 +26,10 @@ import (
 type zones map[string]*memzone.Zone
 
 func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
-	if z[spec.Name] == nil {
-		z[spec.Name] = memzone.New(memzone.Config{Bytes: spec.Bytes})
+	if z[spec.ID()] == nil {
+		z[spec.ID()] = memzone.New(memzone.Config{Bytes: spec.Bytes})
 	}
-	return z[spec.Name], nil
+	return z[spec.ID()], nil
 }
 
 // files are files that stay in memory.

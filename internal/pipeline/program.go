@@ -7,6 +7,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/match"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 )
 
 // Program is a compiled configuration. It is immutable but for the connections to upstreams that it keeps, serves many
@@ -39,6 +40,7 @@ type scope struct {
 type server struct {
 	scope     int
 	locations *match.Locations
+	tls       *tlsconf.Server // nil: it has none of its own
 }
 
 // Listens returns the sockets the program is to be served on, each with one address and one port.
@@ -66,8 +68,12 @@ func (p *Program) Close() {
 // Head returns what must be known before a request's head is read: the directives of the default server of the address. It
 // is nil for a connection to an address that the program does not listen on: none of its servers may answer there.
 func (p *Program) Head(c *request.Conn) *request.HeadSettings {
-	if a := p.address(c); a != nil {
-		return a.head
+	a := p.address(c)
+	switch {
+	case a == nil:
+		return nil
+	case c.TLS != nil && a.heads != nil:
+		return a.heads[p.chosen(a, c)]
 	}
-	return nil
+	return a.head
 }

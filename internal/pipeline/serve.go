@@ -32,6 +32,7 @@ func (p *Program) Serve(r *request.Request) {
 		r.Leave(444)
 		return
 	}
+	defer r.CloseBody()
 	defer p.record(r)
 	defer p.settle(r)
 	j := journey{p: p, r: r}
@@ -55,13 +56,21 @@ func (j *journey) begin(a *address) int {
 	r.Slots = slices.Grow(r.Slots[:0], j.p.slots)[:j.p.slots]
 	clear(r.Slots)
 	r.Server = a.fallback
-	if r.Fault.Status == 0 {
+	switch {
+	case r.Fault.Status == 0:
 		r.Server = a.names.Find(r)
+	case r.Conn.TLS != nil:
+		r.Server = j.p.chosen(a, r.Conn)
 	}
 	j.enter(j.p.servers[r.Server].scope)
 	if r.Fault.Status == 0 {
 		if r.Logs(errorlog.Debug) {
 			r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `http request line: "`+string(r.Line)+`"`)
+		}
+		if a.head.TLS != nil && r.Conn.TLS == nil {
+			r.Logf(errorlog.Info, "client sent plain HTTP request to HTTPS port while reading client request headers")
+			r.Fail(statusToHTTPS)
+			return j.fail()
 		}
 		return atStart
 	}

@@ -80,6 +80,10 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		LingeringTime:     r.duration(s, "lingering_time", 30*time.Second),
 		LingeringTimeout:  r.duration(s, "lingering_timeout", 5*time.Second),
 		MaxBody:           r.size(s, "client_max_body_size", 1<<20),
+		HeaderBuffer:      r.size(s, "client_header_buffer_size", 1<<10),
+		BodyBuffer:        r.size(s, "client_body_buffer_size", 8<<10),
+		BodyFile:          bodyFile(r.word(s, "client_body_in_file_only", "off")),
+		BodyFolder:        r.env.TempFolder(s, "client_body_temp_path", "client_body_temp"),
 	}
 }
 
@@ -126,6 +130,16 @@ func tokens(word string) request.Tokens {
 		return request.TokensBuild
 	}
 	return request.TokensOn
+}
+
+func bodyFile(word string) request.BodyFile {
+	switch word {
+	case "on":
+		return request.BodyFileKept
+	case "clean":
+		return request.BodyFileClean
+	}
+	return request.BodyFileIfLarge
 }
 
 func lingering(word string) request.Lingering {

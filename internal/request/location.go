@@ -9,7 +9,11 @@ func (r *Request) completeLocation() {
 	if len(path) == 0 || path[0] != '/' {
 		return
 	}
-	b := append(r.Scratch(), "http://"...)
+	scheme, usual := "http://", uint16(80)
+	if r.Conn.TLS != nil {
+		scheme, usual = "https://", 443
+	}
+	b := append(r.Scratch(), scheme...)
 	switch local := r.Conn.LocalAddr; {
 	case len(r.Host) > 0:
 		b = append(b, r.Host...)
@@ -20,7 +24,7 @@ func (r *Request) completeLocation() {
 	default:
 		b = append(append(b, "unix:"...), r.Conn.UnixPath...)
 	}
-	if port := r.Conn.LocalAddr.Port(); port != 0 && port != 80 {
+	if port := r.Conn.LocalAddr.Port(); port != 0 && port != usual {
 		b = strconv.AppendUint(append(b, ':'), uint64(port), 10)
 	}
 	r.Response.Location, r.Response.Absolute = r.Claim(append(b, path...)), true

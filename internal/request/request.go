@@ -30,6 +30,7 @@ type Request struct {
 
 	// BodyLength is the declared length of the body: 0 none, -1 chunked.
 	BodyLength int64
+	Body       Body // what was read of it
 
 	// Fault is set by an edge that could not read a whole, valid head: the status to answer with and what to log. The
 	// program then answers and logs, and runs no phase.
@@ -60,8 +61,14 @@ type Request struct {
 
 	ReqStatus  LimitStatus // $limit_req_status
 	ConnStatus LimitStatus // $limit_conn_status
-	Pace       Pace        // the shaper's
-	LimitRate  RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
+
+	CountStatus LimitStatus // $limit_count_status
+	TokenStatus LimitStatus // $limit_token_status
+	CountLeft   int64       // $limit_count_remaining, where there is a CountStatus
+	TokenLeft   int64       // $limit_token_remaining, where there is a TokenStatus
+
+	Pace      Pace        // the shaper's
+	LimitRate RateSetting // set by `set $limit_rate` or X-Accel-Limit-Rate, above limit_rate
 
 	// Report is filled by the limit phase where somebody wants to know more than the answer; nil in served requests.
 	Report *Report
@@ -115,12 +122,29 @@ type Conn struct {
 	LocalAddr netip.AddrPort // the socket's own end; invalid for a unix socket
 	UnixPath  string         // of the listener, where it is a unix socket
 
+	TLS *TLS // nil: the connection is not encrypted
+
 	// From the PROXY protocol, where the listener speaks it and the header carried addresses.
 	ProxySource      netip.AddrPort
 	ProxyDestination netip.AddrPort
 }
 
-// Attempt is one try at an upstream peer, for the $upstream_* variables.
+// TLS is what is known of an encrypted connection. The name is there from the client's first word on, the rest once hands
+// are shaken.
+type TLS struct {
+	ServerName string // that the client asked for, as it came; "" for none
+	Protocol   string // "TLSv1.3"
+	Cipher     string // in OpenSSL's words
+	Curve      string // of the key exchange; "" for none
+	Reused     bool   // a session was taken up again
+
+	// Chosen is the server that the name stands for in the program By, for that program alone.
+	Chosen int
+	By     any
+}
+
+// Attempt is one try at an upstream peer, for the $upstream_* variables. One without an Addr is none: it stands between those
+// of one upstream and those of the next, which an internal redirect led to.
 type Attempt struct {
 	Addr     []byte // "127.0.0.1:8080" or "unix:/path", in configuration memory
 	URL      []byte // "http://127.0.0.1:8080/path" as the error log names it, in request memory; nil until it is needed
@@ -145,12 +169,15 @@ func (r *Request) Reset() {
 	conn, stream := r.Conn, r.Stream
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
 	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
-	filters := r.filters
+	filters, body := r.filters, r.Body.Bytes
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
 	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
+	if cap(body) <= mostKept {
+		r.Body.Bytes = body[:0]
+	}
 	r.Response.Length = -1
 }
 

@@ -1,10 +1,12 @@
 package request
 
 import (
+	"crypto/tls"
 	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/tempfile"
 )
 
 // Settings are the effective directives of a scope that edges and several phases need. They are immutable and belong to
@@ -26,7 +28,11 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
-	NoChunks          bool  // chunked_transfer_encoding off
+	HeaderBuffer      int64 // client_header_buffer_size
+	BodyBuffer        int64 // client_body_buffer_size
+	BodyFile          BodyFile
+	BodyFolder        *tempfile.Folder // client_body_temp_path
+	NoChunks          bool             // chunked_transfer_encoding off
 }
 
 // RootDir is the directory of root or alias in a scope.
@@ -46,7 +52,9 @@ type HeadSettings struct {
 	Underscores   bool // underscores_in_headers
 	IgnoreInvalid bool // ignore_invalid_headers
 	MergeSlashes  bool
-	ProxyProtocol bool // connections begin with a PROXY header
+	ProxyProtocol bool        // connections begin with a PROXY header
+	TLS           *tls.Config // nil: connections are not encrypted
+	Record        int         // how much is encrypted at a time
 	ErrorLog      *errorlog.Log
 	KeepaliveIdle time.Duration // keepalive_timeout of the default server, until a request names another
 }

@@ -80,14 +80,14 @@ type zones map[string]*memzone.Zone
 
 // Zone returns the zone of a name.
 func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
-	if z[spec.Name] == nil {
+	if z[spec.ID()] == nil {
 		c := memzone.Config{Bytes: spec.Bytes, Seed: 1} // what a full zone does is the same in every run
 		if spec.Reject {
 			c.Overflow = memzone.Reject
 		}
-		z[spec.Name] = memzone.New(c)
+		z[spec.ID()] = memzone.New(c)
 	}
-	return z[spec.Name], nil
+	return z[spec.ID()], nil
 }
 
 // noFiles is where a simulation writes logs. It implements phase.Files.

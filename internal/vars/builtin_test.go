@@ -133,3 +133,44 @@ func TestSetters(t *testing.T) {
 		t.Errorf("set $uri: got %v", err)
 	}
 }
+
+func TestAttemptsOfSeveralUpstreams(t *testing.T) {
+	one := request.Attempt{Addr: []byte("a:1"), Status: 502, Connect: -1, Response: 5e6, Sent: 3}
+	two := request.Attempt{Addr: []byte("b:2"), Status: 200, Response: -1, Sent: 4}
+	for _, c := range []struct {
+		attempts                []request.Attempt
+		addr, status, time, out string
+	}{
+		{[]request.Attempt{one, two}, "a:1, b:2", "502, 200", "0.005, -", "3, 4"},
+		{[]request.Attempt{one, {}, two, two}, "a:1 : b:2, b:2", "502 : 200, 200", "0.005 : -, -", "3 : 4, 4"},
+		{[]request.Attempt{one, {}}, "a:1 : ", "502 : ", "0.005 : ", "3 : "}, // the second upstream was not found
+	} {
+		table, r := testTable(), &request.Request{Attempts: c.attempts}
+		for name, want := range map[string]string{
+			"upstream_addr": c.addr, "upstream_status": c.status, "upstream_response_time": c.time, "upstream_bytes_sent": c.out,
+		} {
+			v, err := table.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := v(r, nil); string(got) != want {
+				t.Errorf("%s: got %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
+func TestLengthOfABodyInChunks(t *testing.T) {
+	v, err := testTable().Lookup("content_length")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &request.Request{BodyLength: -1, Body: request.Body{Length: 7}}
+	if got, ok := v(r, nil); ok {
+		t.Errorf("while it is not read: got %q, want none", got)
+	}
+	r.Body.Whole = true
+	if got, _ := v(r, nil); string(got) != "7" {
+		t.Errorf("when it was read: got %q, want 7", got)
+	}
+}

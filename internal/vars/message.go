@@ -34,15 +34,27 @@ var requestVars = map[string]Variable{
 		dst, _ = appendInt(append(dst, "HTTP/"...), int64(r.Major))
 		return appendInt(append(dst, '.'), int64(r.Minor))
 	},
-	"scheme":       func(_ *request.Request, dst []byte) ([]byte, bool) { return append(dst, "http"...), true },
-	"https":        func(_ *request.Request, dst []byte) ([]byte, bool) { return dst, true },
 	"content_type": joined(header.ContentType, ", "),
 	"content_length": func(r *request.Request, dst []byte) ([]byte, bool) {
-		v, ok := r.Get(header.ContentLength)
-		return append(dst, v...), ok
+		if v, ok := r.Get(header.ContentLength); ok || r.BodyLength >= 0 || !r.Body.Whole {
+			return append(dst, v...), ok
+		}
+		return appendInt(dst, r.Body.Length) // it came in chunks, and was read
 	},
 	"request_length": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return appendInt(dst, ofStream(r, request.Stream.RequestLength))
+	},
+	"request_body": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if !r.Body.InMemory() {
+			return dst, false
+		}
+		return append(dst, r.Body.Bytes...), true
+	},
+	"request_body_file": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.Body.File == nil {
+			return dst, false
+		}
+		return append(dst, r.Body.File.Name()...), true
 	},
 	"document_root":    documentRoot,
 	"realpath_root":    realRoot,
@@ -92,11 +104,6 @@ func ofStream(r *request.Request, ask func(request.Stream) int64) int64 {
 		return 0
 	}
 	return ask(r.Stream)
-}
-
-// tlsVars are facts of an encrypted connection. On a plain one they have no value, and all connections here are plain.
-var tlsVars = map[string]Variable{
-	"ssl_protocol": none, "ssl_cipher": none, "ssl_server_name": none, "ssl_session_reused": none,
 }
 
 func none(_ *request.Request, dst []byte) ([]byte, bool) { return dst, false }

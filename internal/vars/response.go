@@ -32,6 +32,18 @@ var responseVars = map[string]Variable{
 	},
 	"limit_req_status":  func(r *request.Request, dst []byte) ([]byte, bool) { return appendStatus(dst, r.ReqStatus) },
 	"limit_conn_status": func(r *request.Request, dst []byte) ([]byte, bool) { return appendStatus(dst, r.ConnStatus) },
+	"limit_count_status": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return appendStatus(dst, r.CountStatus)
+	},
+	"limit_token_status": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return appendStatus(dst, r.TokenStatus)
+	},
+	"limit_count_remaining": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return appendLeft(dst, r.CountStatus, r.CountLeft)
+	},
+	"limit_token_remaining": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return appendLeft(dst, r.TokenStatus, r.TokenLeft)
+	},
 	"limit_rate": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return appendInt(dst, r.LimitRate.BytesPerSec)
 	},
@@ -69,6 +81,14 @@ var responseVars = map[string]Variable{
 
 func appendStatus(dst []byte, s request.LimitStatus) ([]byte, bool) {
 	return append(dst, s.String()...), s != request.LimitUnset
+}
+
+// appendLeft appends what a limit has left; without a status none was asked.
+func appendLeft(dst []byte, s request.LimitStatus, left int64) ([]byte, bool) {
+	if s == request.LimitUnset {
+		return dst, false
+	}
+	return appendInt(dst, left)
 }
 
 // setLimitRate is the Setter of $limit_rate.

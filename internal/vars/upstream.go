@@ -22,8 +22,12 @@ var upstreamVars = map[string]Variable{
 	"upstream_bytes_received":  eachCount(func(a *request.Attempt) int64 { return a.Received }),
 	"upstream_response_length": eachCount(func(a *request.Attempt) int64 { return a.Length }),
 	"upstream_cache_status":    none, // there is no cache that could have answered
-	"proxy_host":               func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.ProxyHost) },
-	"proxy_port":               func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.ProxyPort) },
+	"proxy_host": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return append(dst, r.ProxyHost...), r.ProxyHost != nil
+	},
+	"proxy_port": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return append(dst, r.ProxyPort...), r.ProxyPort != nil
+	},
 	"proxy_add_x_forwarded_for": func(r *request.Request, dst []byte) ([]byte, bool) {
 		dst, found := appendJoined(dst, r, header.XForwardedFor, ", ")
 		if found {
@@ -33,13 +37,20 @@ var upstreamVars = map[string]Variable{
 	},
 }
 
+// eachAttempt is a list over the attempts: a comma between peers, a colon between upstreams.
 func eachAttempt(one func(*request.Attempt, []byte) []byte) Variable {
 	return func(r *request.Request, dst []byte) ([]byte, bool) {
+		first := true
 		for i := range r.Attempts {
-			if i > 0 {
+			a := &r.Attempts[i]
+			if a.Addr == nil {
+				dst, first = append(dst, " : "...), true
+				continue
+			}
+			if !first {
 				dst = append(dst, ", "...)
 			}
-			dst = one(&r.Attempts[i], dst)
+			dst, first = one(a, dst), false
 		}
 		return dst, len(r.Attempts) > 0
 	}

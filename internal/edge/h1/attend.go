@@ -52,7 +52,7 @@ func (a *attendant) look(c *conn) {
 	_ = c.nc.SetReadDeadline(time.Time{})
 	a.mu.Unlock()
 	for c.in.w < len(c.in.buf) {
-		n, err := c.nc.Read(c.in.buf[c.in.w:])
+		n, err := c.tc.Read(c.in.buf[c.in.w:])
 		c.in.w += n
 		if err != nil {
 			if !isTimeout(err) {

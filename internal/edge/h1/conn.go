@@ -1,6 +1,7 @@
 package h1
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -40,13 +41,16 @@ const (
 
 // conn is one client connection. All but the marked fields belong to the goroutine in run.
 type conn struct {
-	srv  *Server
-	nc   net.Conn
-	at   net.Addr // of the listener
-	info request.Conn
-	raw  raw
-	in   window
-	x    *exchange // nil while idle
+	srv    *Server
+	nc     net.Conn  // the socket: deadlines and events are its
+	tc     net.Conn  // what bytes go through: nc, or TLS on it
+	crypt  *tls.Conn // nil: nobody spoke TLS
+	ending bool      // the end of TLS is being said: no more time for it
+	at     net.Addr  // of the listener
+	info   request.Conn
+	raw    raw
+	in     window
+	x      *exchange // nil while idle
 
 	state   atomic.Uint32 // a connState; read by any goroutine
 	rdl     deadline
@@ -67,7 +71,7 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn, at net.Addr, listener int) *conn {
-	c := &conn{srv: s, nc: nc, at: at}
+	c := &conn{srv: s, nc: nc, tc: nc, at: at}
 	c.info = request.Conn{Serial: s.serial.Add(1), Start: s.cfg.Now(), Listener: listener}
 	c.info.PeerAddr = addrPort(nc.RemoteAddr())
 	c.info.LocalAddr = addrPort(nc.LocalAddr())
@@ -86,14 +90,16 @@ func (c *conn) run() {
 		c.srv.cfg.Source.Release(p)
 		return
 	}
-	timeout, proxied := head.HeaderTimeout, head.ProxyProtocol
+	timeout, proxied, secure := head.HeaderTimeout, head.ProxyProtocol, head.TLS
 	c.log = head.ErrorLog
 	c.srv.cfg.Source.Release(p)
 
-	c.raw.open(c)
 	c.await(c.info.Start, timeout)
-	if proxied && !c.readProxyHeader() {
+	if proxied && !c.readProxyHeader() || secure != nil && !c.secure(secure) {
 		return
+	}
+	if c.tc == c.nc {
+		c.raw.open(c)
 	}
 	switch {
 	case c.advance(false) == finished: // of what came with the header
@@ -122,7 +128,7 @@ func (c *conn) end() {
 		c.x.abandon()
 		c.detach()
 	}
-	_ = c.nc.Close() // nothing can be done about it, and nobody is told
+	c.hangUp()
 	c.srv.remove(c)
 }
 
@@ -221,7 +227,7 @@ func (c *conn) stray(err error) bool {
 // read reads once the portable way, within the time await has set.
 func (c *conn) read(p []byte) (int, error) {
 	for {
-		n, err := c.nc.Read(p)
+		n, err := c.tc.Read(p)
 		if n > 0 {
 			return n, nil
 		}

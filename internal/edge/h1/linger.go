@@ -10,7 +10,7 @@ import (
 // and what comes is read and forgotten, so that no reset destroys the answer before the client has read it.
 func (c *conn) lingerClose() {
 	s := c.linger
-	if cw, ok := c.nc.(interface{ CloseWrite() error }); !ok || cw.CloseWrite() != nil {
+	if !c.shutWrite() {
 		return
 	}
 	c.enter(reading)

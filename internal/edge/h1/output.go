@@ -61,6 +61,14 @@ func (c *conn) writeAll(a, p []byte, tail string) error {
 		}
 		return nil
 	}
+	if c.tc != c.nc {
+		for _, b := range [...][]byte{a, p, []byte(tail)} {
+			if err := c.write(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	var v net.Buffers = make(net.Buffers, 0, 3)
 	for _, b := range [...][]byte{a, p, []byte(tail)} {
 		if len(b) > 0 {
@@ -92,9 +100,13 @@ func (c *conn) write(b []byte) error {
 		c.x.stale = true
 		return c.writeSlowly(b)
 	}
+	most := len(b)
+	if c.tc != c.nc {
+		most = c.x.settings.Record
+	}
 	for len(b) > 0 {
 		c.armWrite()
-		n, err := c.nc.Write(b)
+		n, err := c.tc.Write(b[:min(len(b), most)])
 		c.sent += int64(n)
 		b = b[n:]
 		// A deadline in the middle of a large piece is no silence: the client took something.
@@ -107,7 +119,10 @@ func (c *conn) write(b []byte) error {
 
 // armWrite gives the client send_timeout to take more. It may give a little more: see deadline.
 func (c *conn) armWrite() {
-	t := c.x.scope().SendTimeout
+	t := c.wait // of a handshake
+	if c.x != nil {
+		t = c.x.scope().SendTimeout
+	}
 	if t <= 0 {
 		return
 	}

@@ -67,7 +67,7 @@ func (t *tunnel) upward(first []byte) error {
 		}
 	}
 	for {
-		n, err := t.c.nc.Read(p[:])
+		n, err := t.c.tc.Read(p[:])
 		if n > 0 {
 			if _, werr := t.peer.Write(p[:n]); werr != nil {
 				return werr

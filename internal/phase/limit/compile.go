@@ -2,6 +2,8 @@ package limit
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
@@ -22,22 +24,28 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	if s.Kind == conf.HTTP {
 		c.declare()
 	}
-	h := &handler{
-		req:     c.group(s, "limit_req"),
-		conn:    c.group(s, "limit_conn"),
-		headers: readHeaders(s),
+	h := &handler{headers: readHeaders(s)}
+	for _, k := range []kind{byReq, byCount, byToken} {
+		into := &h.earnest
+		g := c.group(s, k)
+		if g.dryRun {
+			into = &h.rehearsed
+		}
+		for _, d := range s.All(k.String()) {
+			c.add(into, d, g)
+		}
 	}
-	h.conn.asksInTurn = true
-	// nginx logs a delay one level below a refusal, and knows nothing below info.
-	h.delay = min(h.req.level+1, errorlog.Info)
-	for _, d := range s.All("limit_req") {
-		c.limitReq(h, d)
-	}
+	g := c.group(s, byConn)
 	for _, d := range s.All("limit_conn") {
-		c.limitConn(h, d)
+		c.add(&h.conn, d, g)
 	}
-	if len(h.req.limits) == 0 && len(h.conn.limits) == 0 {
+	if len(h.earnest)+len(h.rehearsed)+len(h.conn) == 0 {
 		return nil
+	}
+	for _, list := range [][]limit{h.earnest, h.rehearsed, h.conn} {
+		for i := range list {
+			list[i].settle()
+		}
 	}
 	return h
 }
@@ -48,21 +56,23 @@ type compiler struct {
 }
 
 // group reads what limits of a kind do together.
-func (c *compiler) group(s *conf.Scope, kind string) group {
-	g := group{status: 503, level: errorlog.Error}
-	if d, found := s.Get(kind + "_status"); found {
+func (c *compiler) group(s *conf.Scope, k kind) *group {
+	g := &group{kind: k, status: 503, level: errorlog.Error}
+	if d, found := s.Get(k.String() + "_status"); found {
 		if n, valid := d.Int(c.env.Errors, 0); valid {
 			g.status = int(n)
 		}
 	}
-	if d, found := s.Get(kind + "_log_level"); found {
-		if level, valid := errorlog.ParseLevel(d.Arg(0)); valid {
+	if d, found := s.Get(k.String() + "_log_level"); found {
+		if level, valid := errorlog.ParseLevel(strings.ToLower(d.Arg(0))); valid {
 			g.level = level
 		}
 	}
-	if d, found := s.Get(kind + "_dry_run"); found {
+	if d, found := s.Get(k.String() + "_dry_run"); found {
 		g.dryRun, _ = d.Flag(c.env.Errors)
 	}
+	// nginx logs a delay one level below a refusal, and knows nothing below info.
+	g.delay = min(g.level+1, errorlog.Info)
 	return g
 }
 
@@ -79,121 +89,124 @@ func readHeaders(s *conf.Scope) headers {
 	return headersOff
 }
 
-// limitReq adds a limit_req to the handler.
-func (c *compiler) limitReq(h *handler, d *conf.Directive) {
-	l, good := conf.ReadLimitReq(d, c.env.Errors)
+// add puts a limit at the end of a list.
+func (c *compiler) add(list *[]limit, d *conf.Directive, g *group) {
+	if len(*list) == most {
+		c.env.Errors.Add(d.Pos, fmt.Sprintf(`more than %d limits in one place`, most), "")
+		return
+	}
+	if w, good := c.read(d, g.kind); good {
+		if m, good := c.limit(d, w); good {
+			m.group = g
+			*list = append(*list, m)
+		}
+	}
+}
+
+// limit makes the limit that directives want.
+func (c *compiler) limit(d *conf.Directive, w wish) (limit, bool) {
+	m := limit{zone: w.spec.Name, key: c.env.Vars.CompileWord(w.key, c.env.Errors)}
+	v := &vary{base: w.base, units: w.cost, algorithm: w.algorithm, windows: map[time.Duration]bool{}}
+	good := m.key != nil
+	for _, p := range w.varying {
+		if p.word.Text == "" {
+			continue
+		}
+		t := c.env.Vars.CompileWord(p.word, c.env.Errors)
+		good = good && t != nil
+		v.parameters = append(v.parameters, parameter{name: p.name, value: t, at: p.word.Pos})
+		w.spec.Parted = w.spec.Parted || p.name == "window"
+	}
+	if w.costFrom.Text != "" {
+		v.cost = c.env.Vars.CompileWord(w.costFrom, c.env.Errors)
+		good = good && v.cost != nil
+	}
+	zone, err := c.env.Zones.Zone(w.spec)
+	if err != nil {
+		c.env.Errors.Late(conf.AtStart, conf.Pos{}, err.Error(), "the zone is at "+w.key.Pos.String())
+		good = false
+	}
 	if !good {
-		return
+		return m, false
 	}
-	z, found := c.reqZone(l.Zone)
-	if !found {
-		return // reported when all zones were known
+	if len(v.parameters) > 0 || v.cost != nil || v.units != 1 {
+		m.vary = v
 	}
-	rate, err := limitgate.ParseRate(z.Rate.Text)
-	if err != nil {
-		c.env.Errors.Add(z.At, `invalid rate "rate=`+z.Rate.Text+`"`, err.Error())
-		return
+	if len(v.parameters) > 0 {
+		v.zone = c.zonesOf(zone, w.spec)
+		return m, c.mayHold(d, w, zone)
 	}
-	req := limitgate.Req{Rate: rate, Burst: l.Burst, Delay: l.Delay, NoDelay: l.NoDelay, Arithmetic: c.env.Arithmetic}
-	if made, good := c.limit(d, z.Key, reqSpec(z), req); good {
-		made.policy = newPolicy(l.Zone, req)
-		c.add(&h.req, d, made)
+	a := w.algorithm(w.base)
+	if a != nil {
+		if err := a.Validate(); err != nil {
+			c.env.Errors.Add(d.Pos, fmt.Sprintf("zone %q: %s", m.zone, err), "")
+			return m, false
+		}
+		if m.fixed.limiter, err = limitgate.NewLimiter(zone, a); err != nil {
+			c.unfit(d, w.spec.Name, err)
+			return m, false
+		}
+	}
+	m.fixed.policy = newPolicy(m.zone, a)
+	return m, true
+}
+
+// zonesOf gives the zone for a limit: the zone itself, or where lengths of windows vary a part of it.
+func (c *compiler) zonesOf(zone limitgate.Zone, spec phase.ZoneSpec) func(limitgate.Algorithm) (limitgate.Zone, error) {
+	zones := c.env.Zones
+	return func(a limitgate.Algorithm) (limitgate.Zone, error) {
+		w, windows := a.(limitgate.Count)
+		if !spec.Parted || !windows {
+			return zone, nil
+		}
+		part := spec
+		part.Part = fmt.Sprintf("%v windows of %v", w.Windowing, w.Window)
+		return zones.Zone(part)
 	}
 }
 
-// limitConn adds a limit_conn to the handler.
-func (c *compiler) limitConn(h *handler, d *conf.Directive) {
-	l, good := conf.ReadLimitConn(d, c.env.Errors)
-	if !good {
-		return
+// mayHold tries whether the zone holds states of the limit's kind, with numbers that every kind takes.
+func (c *compiler) mayHold(d *conf.Directive, w wish, zone limitgate.Zone) bool {
+	if w.spec.Parted {
+		return true // its parts hold them
 	}
-	z, found := c.connZone(l.Zone)
-	if !found {
-		return // reported when all zones were known
+	n := w.base
+	for _, p := range w.varying {
+		if p.word.Text != "" {
+			p.sample(&n)
+		}
 	}
-	if made, good := c.limit(d, z.Key, connSpec(z), limitgate.Conn{Limit: l.Limit}); good {
-		c.add(&h.conn, d, made)
+	a := w.algorithm(n)
+	if a == nil {
+		return true
 	}
+	if err := a.Validate(); err != nil {
+		return true // other values may be good
+	}
+	if _, err := limitgate.NewLimiter(zone, a); err != nil {
+		c.unfit(d, w.spec.Name, err)
+		return false
+	}
+	return true
 }
 
-// The zones, as the daemon is asked for them. nginx names them in its words.
-
-func reqSpec(z conf.LimitReqZone) phase.ZoneSpec {
-	return phase.ZoneSpec{Name: z.Zone.Name, Directive: "limit_req", Key: z.Key.Text, Bytes: int(z.Zone.Bytes), Reject: z.Reject}
-}
-
-func connSpec(z conf.LimitConnZone) phase.ZoneSpec {
-	return phase.ZoneSpec{Name: z.Zone.Name, Directive: "limit_conn_zone", Key: z.Key.Text, Bytes: int(z.Zone.Bytes)}
-}
-
-// limit binds an algorithm to a zone.
-func (c *compiler) limit(d *conf.Directive, key conf.Word, spec phase.ZoneSpec, a limitgate.Algorithm) (limit, bool) {
-	template := c.env.Vars.CompileWord(key, c.env.Errors)
-	if template == nil {
-		return limit{}, false
-	}
-	zone, err := c.env.Zones.Zone(spec)
-	if err != nil {
-		c.env.Errors.Late(conf.AtStart, conf.Pos{}, err.Error(), "the zone is at "+key.Pos.String())
-		return limit{}, false
-	}
-	limiter, err := limitgate.NewLimiter(zone, a)
-	if err != nil {
-		c.env.Errors.Add(d.Pos, fmt.Sprintf("zone %q: %s", spec.Name, err),
-			"a zone keeps what it counts, also over a reload: use another name, or start anew")
-		return limit{}, false
-	}
-	return limit{zone: spec.Name, key: template, limiter: limiter}, true
-}
-
-// add puts a limit at the end of its group.
-func (c *compiler) add(g *group, d *conf.Directive, l limit) {
-	if len(g.limits) == most {
-		c.env.Errors.Add(d.Pos, fmt.Sprintf(`more than %d "%s" directives in one place`, most, d.Name), "")
-		return
-	}
-	g.limits = append(g.limits, l)
+// unfit reports a limit that its zone can't hold.
+func (c *compiler) unfit(d *conf.Directive, zone string, err error) {
+	c.env.Errors.Add(d.Pos, fmt.Sprintf("zone %q: %s", zone, err),
+		"a zone keeps what it counts, also over a reload: use another name, or start anew")
 }
 
 // declare makes the zones of the http block.
 func (c *compiler) declare() {
-	for _, d := range c.http.Own("limit_req_zone") {
-		if z, good := conf.ReadLimitReqZone(d, c.env.Errors); good {
-			c.make(z.Key, reqSpec(z))
+	for _, k := range []kind{byReq, byCount, byToken, byConn} {
+		for _, d := range c.http.Own(k.String() + "_zone") {
+			w, good := c.readZone(d, k)
+			if !good || c.env.Vars.CompileWord(w.key, c.env.Errors) == nil {
+				continue
+			}
+			if _, err := c.env.Zones.Zone(w.spec); err != nil {
+				c.env.Errors.Late(conf.AtStart, conf.Pos{}, err.Error(), "the zone is at "+w.key.Pos.String())
+			}
 		}
 	}
-	for _, d := range c.http.Own("limit_conn_zone") {
-		if z, good := conf.ReadLimitConnZone(d, c.env.Errors); good {
-			c.make(z.Key, connSpec(z))
-		}
-	}
-}
-
-func (c *compiler) make(key conf.Word, spec phase.ZoneSpec) {
-	if c.env.Vars.CompileWord(key, c.env.Errors) == nil {
-		return
-	}
-	if _, err := c.env.Zones.Zone(spec); err != nil {
-		c.env.Errors.Late(conf.AtStart, conf.Pos{}, err.Error(), "the zone is at "+key.Pos.String())
-	}
-}
-
-// reqZone finds a limit_req_zone by name.
-func (c *compiler) reqZone(name string) (conf.LimitReqZone, bool) {
-	for _, d := range c.http.Own("limit_req_zone") {
-		if z, good := conf.ReadLimitReqZone(d, c.env.Errors); good && z.Zone.Name == name {
-			return z, true
-		}
-	}
-	return conf.LimitReqZone{}, false
-}
-
-// connZone finds a limit_conn_zone by name.
-func (c *compiler) connZone(name string) (conf.LimitConnZone, bool) {
-	for _, d := range c.http.Own("limit_conn_zone") {
-		if z, good := conf.ReadLimitConnZone(d, c.env.Errors); good && z.Zone.Name == name {
-			return z, true
-		}
-	}
-	return conf.LimitConnZone{}, false
 }

@@ -23,14 +23,14 @@ func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 	if spec.Name == "refused" {
 		return nil, errors.New(`limit_req "refused" uses the "` + spec.Key + `" key while previously it used the "$old" key`)
 	}
-	if z[spec.Name] == nil {
+	if z[spec.ID()] == nil {
 		c := memzone.Config{Bytes: spec.Bytes}
 		if spec.Reject {
 			c.Overflow = memzone.Reject
 		}
-		z[spec.Name] = memzone.New(c)
+		z[spec.ID()] = memzone.New(c)
 	}
-	return z[spec.Name], nil
+	return z[spec.ID()], nil
 }
 
 // bench is the limits of one location with a client that waits in no time.
@@ -99,9 +99,9 @@ func (b *bench) outcome(r *request.Request, next phase.Next) string {
 	if b.slept > 0 {
 		fmt.Fprintf(&out, " after %v", b.slept)
 	}
-	for _, s := range []request.LimitStatus{r.ReqStatus, r.ConnStatus} {
+	for i, s := range []request.LimitStatus{r.ReqStatus, r.ConnStatus, r.CountStatus, r.TokenStatus} {
 		if s != request.LimitUnset {
-			out.WriteString(" " + s.String())
+			out.WriteString([]string{" ", " ", " count:", " token:"}[i] + s.String())
 		}
 	}
 	for _, h := range r.Response.Headers {

@@ -7,16 +7,13 @@ import (
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// report tells what the limits of a kind said. A limit_conn behind the one that refused was not asked, and is left out.
-func (g *group) report(p *request.Report, l *legs, v *limitgate.Verdict) {
-	first, list := len(p.Limits), l.list
-	if g.asksInTurn && !v.Admitted() {
-		list = list[:v.Leg+1]
+// report tells what limits that were asked together said.
+func (l *legs) report(p *request.Report, v *limitgate.Verdict, dryRun bool) {
+	first := len(p.Limits)
+	for i := range l.list {
+		p.Limits = append(p.Limits, request.LimitReport{Zone: l.terms[i].of.zone, Decision: rounded(l.list[i].Decision)})
 	}
-	for i := range list {
-		p.Limits = append(p.Limits, request.LimitReport{Zone: g.zone(l, i), Decision: rounded(list[i].Decision)})
-	}
-	p.Add(first, v.Leg, rounded(v.Decision), g.dryRun)
+	p.Add(first, v.Leg, rounded(v.Decision), dryRun)
 }
 
 // rounded makes a delay that nobody waits for a pass.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/tempfile"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -365,7 +367,8 @@ func Fill(t testing.TB, r *request.Request, raw string, log *Log) {
 	r.ClientAddr = r.Conn.PeerAddr
 	r.Start = Now()
 	r.Now = r.Start
-	s := &request.Settings{}
+	folder, _ := tempfile.NewSet(new(atomic.Uint32), "").Add(t.TempDir(), nil, "")
+	s := &request.Settings{BodyBuffer: 8 << 10, BodyFolder: folder}
 	if log != nil {
 		s.ErrorLog = errorlog.New(errorlog.Sink{Writer: log, Level: errorlog.Info})
 	}

@@ -10,14 +10,13 @@ import (
 // accelerated sends the request on to the path or the named location that the answer names in X-Accel-Redirect, and drops
 // the rest of the answer (ngx_http_upstream_process_headers). It reports false where the answer has no such field.
 func (x *exchange) accelerated() (phase.Next, bool) {
-	if !x.resp.Has(header.XAccelRedirect) {
+	if x.h.rules.ignored&ignoreRedirect != 0 || !x.resp.Has(header.XAccelRedirect) {
 		return phase.Continue, false
 	}
 	r := x.r
-	x.translate()
-	target := x.redirectTarget()
-	x.leave()
-	keepForRedirect(&r.Response)
+	x.takeHead()
+	target := x.keepForRedirect()
+	x.abandon()
 	if len(target) > 0 && target[0] == '@' {
 		r.Detour = request.Detour{Path: target}
 		return phase.Detour, true
@@ -35,35 +34,26 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	return phase.Detour, true
 }
 
-// leave ends an exchange whose answer has a body that nobody wants: it may still be on its way.
-func (x *exchange) leave() {
-	x.endAttempt()
-	x.pump.finish()
-	x.unwait()
-	x.giveBack(false)
-	x.drop()
-}
-
 var methodGet = []byte("GET")
 
-// redirectTarget returns the value of X-Accel-Redirect in request memory; translate has moved the head there.
-func (x *exchange) redirectTarget() []byte {
-	for i := range x.r.Upstream {
-		if x.r.Upstream[i].ID == header.XAccelRedirect {
-			return x.r.Upstream[i].Value
-		}
-	}
-	return nil
-}
-
-// keepForRedirect keeps of an answer what belongs to the client's copy of it wherever the body comes from.
-func keepForRedirect(out *request.Response) {
-	kept := out.Headers[:0]
-	for _, h := range out.Headers {
+// keepForRedirect keeps of the answer what belongs to the client's copy of it wherever the body comes from, and returns the
+// value of X-Accel-Redirect.
+func (x *exchange) keepForRedirect() (target []byte) {
+	r := x.r
+	out := &r.Response
+	*out = request.Response{Length: -1, Headers: out.Headers[:0]}
+	for _, h := range r.Upstream {
 		switch h.ID {
-		case header.SetCookie, header.ContentDisposition, header.CacheControl, header.Expires, header.AcceptRanges:
-			kept = append(kept, h)
+		case header.XAccelRedirect:
+			target = h.Value
+		case header.ContentType:
+			out.ContentType = h.Value
+		case header.SetCookie:
+			h.Value = x.h.rules.cookie(r, h.Value)
+			out.Headers = append(out.Headers, h)
+		case header.ContentDisposition, header.CacheControl, header.Expires, header.AcceptRanges:
+			out.Headers = append(out.Headers, h)
 		}
 	}
-	*out = request.Response{Length: -1, ContentType: out.ContentType, Headers: kept}
+	return target
 }

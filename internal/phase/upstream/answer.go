@@ -9,25 +9,11 @@ import (
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// hidden are the fields of an answer that the client does not get as they came: the edge writes its own, or they are for
-// the proxy alone (ngx_http_proxy_hide_headers and the table ngx_http_upstream_headers_in).
-var hidden = [header.Count]bool{
-	header.Connection: true, header.KeepAlive: true, header.ContentLength: true, header.TransferEncoding: true,
-	header.Trailer: true, header.Date: true, header.Server: true, header.XAccelBuffering: true, header.XAccelCharset: true,
-	header.XAccelExpires: true, header.XAccelLimitRate: true, header.XAccelRedirect: true, header.XPad: true,
-}
-
 // answer passes the answer on, head and body.
 func (x *exchange) answer() phase.Next {
 	r := x.r
-	for i := range x.resp.Dropped {
-		if r.Logs(errorlog.Warn) {
-			x.logf(errorlog.Warn, "%s", x.resp.DropMessage(x.in[x.start:x.end], i))
-		}
-	}
-	if _, asked := r.Get(header.Upgrade); x.resp.Status == 101 && !asked {
-		next, _ := x.failed(badAnswer("upstream sent 101 response to a request without \"Upgrade\" header" + reading))
-		return next
+	if x.h.rules.intercepts(x.resp.Status) {
+		return x.intercepted()
 	}
 	if next, is := x.accelerated(); is {
 		return next
@@ -38,7 +24,7 @@ func (x *exchange) answer() phase.Next {
 	}
 	err := r.SendHead()
 	if err == request.ErrRefused {
-		x.leave()
+		x.abandon()
 		return phase.Fail
 	}
 	if err != nil || !x.relay() {
@@ -49,45 +35,44 @@ func (x *exchange) answer() phase.Next {
 	return phase.Done
 }
 
-// translate makes r.Response and r.Upstream from the head of the answer, which moves to request memory.
-func (x *exchange) translate() {
-	r, resp := x.r, &x.resp
-	b := r.Keep(x.in[x.start : x.start+resp.Size()])
-	x.start += resp.Size()
-	out := &r.Response
-	out.Status, out.Length = resp.Status, resp.ContentLength
-	text := resp.StatusText(b)
-	out.Reason = text[min(4, len(text)):]
-	out.ContentType, out.Location, out.Proxied = nil, nil, true
-	r.Upstream = r.Upstream[:0]
-	for i := range resp.Lines {
-		l := &resp.Lines[i]
-		h := request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID}
-		r.Upstream = append(r.Upstream, h)
-		switch l.ID {
-		case header.ContentType:
-			out.ContentType = h.Value
-			continue
-		case header.Location, header.Refresh:
-			x.rewrite(&h, l.ID == header.Refresh)
-			if l.ID == header.Location && out.Location != nil {
-				continue
-			}
-		case header.XAccelLimitRate:
-			if n, ok := h1.ParseLength(h.Value); ok {
-				r.LimitRate = request.RateSetting{Set: true, BytesPerSec: n}
-			}
-		}
-		if !hidden[l.ID] {
-			out.Headers = append(out.Headers, h)
+// judge looks at the head of an answer, whether it is one for this client.
+func (x *exchange) judge() *fault {
+	r := x.r
+	for i := range x.resp.Dropped {
+		if r.Logs(errorlog.Warn) {
+			x.logf(errorlog.Warn, "%s", x.resp.DropMessage(x.in[x.start:x.end], i))
 		}
 	}
+	if _, asked := r.Get(header.Upgrade); x.resp.Status == 101 && !asked {
+		return badAnswer("upstream sent 101 response to a request without \"Upgrade\" header" + reading)
+	}
+	return x.refused()
+}
+
+// intercepted leaves the answer to error_page (ngx_http_upstream_intercept_errors).
+func (x *exchange) intercepted() phase.Next {
+	r := x.r
+	x.takeHead()
+	x.abandon()
+	if x.resp.Status == 401 {
+		for i := range r.Upstream {
+			if r.Upstream[i].ID == header.WWWAuthenticate {
+				r.Response.Headers = append(r.Response.Headers, r.Upstream[i])
+			}
+		}
+	}
+	r.Fail(x.resp.Status)
+	return phase.Fail
 }
 
 // relay passes the body on as it comes, and reports whether the client got the whole of it.
 func (x *exchange) relay() bool {
 	r, a := x.r, x.attempt()
-	body := x.resp.Body(string(r.Method) == "HEAD")
+	body := x.resp.Body(x.headOnly)
+	if string(r.Method) == "HEAD" && !body.Done() {
+		x.resp.KeepAlive = false // proxy_method made it another method: the body is for nobody
+		return true
+	}
 	a.Length = int64(x.end - x.start)
 	for !body.Done() {
 		if x.start == x.end {
@@ -183,17 +168,38 @@ func (x *exchange) broken() phase.Next {
 	return phase.Done
 }
 
-// part ends a whole answer: the connection is kept where both sides want that.
+// leaveBody makes sure that a connection is not used again where a body that nobody reads may still come on it.
+func (x *exchange) leaveBody() {
+	if body := x.resp.Body(x.headOnly); !body.Done() {
+		x.resp.KeepAlive = false
+	}
+}
+
+// abandon ends an exchange whose answer the client does not get, or not its body.
+func (x *exchange) abandon() {
+	x.setURL()
+	x.leaveBody()
+	x.endAttempt()
+	x.part()
+}
+
+// part ends a whole answer, or one whose body is for nobody.
 func (x *exchange) part() {
 	x.pump.finish()
-	if x.more && !x.pump.whole {
+	x.partly = (x.more || x.stored) && !x.pump.whole
+	if x.partly && x.more {
 		// The peer answered before it had the body; the client may still be sending it.
 		x.r.Response.Close, x.r.Response.Linger = true, true
 	}
 	x.unwait()
-	k := x.choice.g.idle
 	x.giveBack(false)
-	if k == nil || !x.resp.KeepAlive || x.start != x.end || x.more && !x.pump.whole || x.gone.Load() {
+	x.save()
+}
+
+// save keeps the connection where both sides want that and nothing of the answer is left on it, and closes it otherwise.
+func (x *exchange) save() {
+	k := x.choice.g.idle
+	if k == nil || !x.resp.KeepAlive || x.start != x.end || x.partly || x.gone.Load() {
 		x.drop()
 		return
 	}

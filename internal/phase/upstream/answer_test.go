@@ -37,7 +37,7 @@ var answers = []struct {
 	{name: "hidden fields", answer: "HTTP/1.1 200 OK\r\nDate: d\r\nServer: s\r\nX-Pad: p\r\nX-Accel-Expires: 1\r\nX-Accel-Buffering: no\r\n" +
 		"X-Accel-Charset: x\r\nX-Accel-Foo: f\r\nKeep-Alive: k\r\nConnection: x\r\nTrailer: t\r\nProxy-Connection: z\r\nUpgrade: u\r\n" +
 		"Last-Modified: Mon, 30 Nov 2026 00:00:00 GMT\r\nSet-Cookie: a\r\nSet-Cookie: b\r\nContent-Encoding: identity\r\nContent-Length: 0\r\n\r\n",
-		head: "200 OK\nlength: 0\nX-Accel-Foo: f\nProxy-Connection: z\nUpgrade: u\nLast-Modified: Mon, 30 Nov 2026 00:00:00 GMT\nSet-Cookie: a\nSet-Cookie: b\nContent-Encoding: identity\n", next: phase.Done},
+		head: "200 OK\nlength: 0\nX-Accel-Foo: f\nTrailer: t\nProxy-Connection: z\nUpgrade: u\nLast-Modified: Mon, 30 Nov 2026 00:00:00 GMT\nSet-Cookie: a\nSet-Cookie: b\nContent-Encoding: identity\n", next: phase.Done},
 	{name: "Location of the upstream", answer: "HTTP/1.1 302 Moved\r\nX-A: 1\r\nLocation: http://BACKEND/there\r\nContent-Length: 0\r\n\r\n",
 		head: "302 Moved\nlength: 0\nlocation: http://h/there\nX-A: 1\n", next: phase.Done},
 	{name: "Location elsewhere", answer: "HTTP/1.1 302 Moved\r\nLocation: http://other/there\r\nContent-Length: 0\r\n\r\n",
@@ -61,7 +61,7 @@ var answers = []struct {
 		log: "error: upstream sent invalid header: \"A\\x20...\" while reading response header from upstream\n"},
 	{name: "head that is too big", answer: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 5000) + "\r\n\r\n", next: phase.Fail,
 		log: "error: upstream sent too big header while reading response header from upstream\n"},
-	{name: "head that fits a larger buffer", more: "proxy_buffer_size 16k;", answer: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 15000) + "\r\nContent-Length: 1\r\n\r\ny",
+	{name: "head that fits a larger buffer", more: "proxy_buffer_size 16k; proxy_buffers 8 16k;", answer: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 15000) + "\r\nContent-Length: 1\r\n\r\ny",
 		head: "200 OK\nlength: 1\nA: " + strings.Repeat("x", 15000) + "\n", body: "y", next: phase.Done},
 	{name: "101 nobody asked for", answer: "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", next: phase.Fail,
 		log: "error: upstream sent 101 response to a request without \"Upgrade\" header while reading response header from upstream\n"},

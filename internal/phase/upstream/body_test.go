@@ -61,19 +61,22 @@ func TestBodies(t *testing.T) {
 		name, head string
 		here, more []string
 		version    string
+		buffering  string
 		want       string
 	}{
-		{"here, with a length", "Content-Length: 6", []string{"abc", "def"}, nil, "1.0", "HTTP/1.0 6 abcdef"},
-		{"here, chunked", "Transfer-Encoding: chunked", []string{"abc", "def"}, nil, "1.1", "HTTP/1.1 6 abcdef"},
-		{"streamed, with a length", "Content-Length: 9", []string{"abc"}, []string{"def", "ghi"}, "1.0", "HTTP/1.0 9 abcdefghi"},
-		{"streamed, nothing here", "Content-Length: 6", nil, []string{"def", "ghi"}, "1.1", "HTTP/1.1 6 defghi"},
-		{"streamed, chunked to 1.1", "Transfer-Encoding: chunked", []string{"abc"}, []string{"def", "ghi"}, "1.1", "HTTP/1.1 chunked abcdefghi"},
-		{"collected, chunked to 1.0", "Transfer-Encoding: chunked", []string{"abc"}, []string{"def", "ghi"}, "1.0", "HTTP/1.0 9 abcdefghi"},
-		{"chunked and empty", "Transfer-Encoding: chunked", nil, []string{}, "1.0", "HTTP/1.0 0 "},
+		{"here, with a length", "Content-Length: 6", []string{"abc", "def"}, nil, "1.0", "off", "HTTP/1.0 6 abcdef"},
+		{"here, chunked", "Transfer-Encoding: chunked", []string{"abc", "def"}, nil, "1.1", "off", "HTTP/1.1 6 abcdef"},
+		{"streamed, with a length", "Content-Length: 9", []string{"abc"}, []string{"def", "ghi"}, "1.0", "off", "HTTP/1.0 9 abcdefghi"},
+		{"streamed, nothing here", "Content-Length: 6", nil, []string{"def", "ghi"}, "1.1", "off", "HTTP/1.1 6 defghi"},
+		{"streamed, chunked to 1.1", "Transfer-Encoding: chunked", []string{"abc"}, []string{"def", "ghi"}, "1.1", "off", "HTTP/1.1 chunked abcdefghi"},
+		{"collected, chunked to 1.0", "Transfer-Encoding: chunked", []string{"abc"}, []string{"def", "ghi"}, "1.0", "off", "HTTP/1.0 9 abcdefghi"},
+		{"chunked and empty", "Transfer-Encoding: chunked", nil, []string{}, "1.0", "off", "HTTP/1.0 0 "},
+		{"buffered, with a length", "Content-Length: 9", []string{"abc"}, []string{"def", "ghi"}, "1.0", "on", "HTTP/1.0 9 abcdefghi"},
+		{"buffered, chunked to 1.1", "Transfer-Encoding: chunked", []string{"abc"}, []string{"def", "ghi"}, "1.1", "on", "HTTP/1.1 9 abcdefghi"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := open(t, "upstream u { server "+b.addr+"; keepalive 2; }"+
-				simple("http://u", "proxy_http_version "+c.version+`; proxy_set_header Connection "";`), "/")
+				simple("http://u", "proxy_http_version "+c.version+`; proxy_set_header Connection ""; proxy_request_buffering `+c.buffering+";"), "/")
 			for range 3 {
 				client := &phasetest.Client{}
 				for _, p := range c.here {
@@ -87,7 +90,7 @@ func TestBodies(t *testing.T) {
 					t.Errorf("got %v, close %v; log %s", next, r.Response.Close, g.log.Text())
 				}
 				got := strings.ReplaceAll(client.Body(), "Content-Length: ", "")
-				if c.name == "streamed, with a length" || strings.HasPrefix(c.name, "here") || strings.HasPrefix(c.name, "collected") || strings.HasPrefix(c.name, "streamed, nothing") {
+				if c.name == "streamed, with a length" || strings.HasPrefix(c.name, "here") || c.buffering == "on" || strings.HasPrefix(c.name, "collected") || strings.HasPrefix(c.name, "streamed, nothing") {
 					c.want = strings.TrimSpace(c.want)
 				}
 				if got != c.want {
@@ -108,7 +111,7 @@ func TestAnswerBeforeTheBody(t *testing.T) {
 		_, _ = io.WriteString(c, "HTTP/1.1 413 Too Much\r\nContent-Length: 2\r\n\r\nno")
 		_, _ = io.ReadAll(c)
 	})
-	g := open(t, kept(b.addr), "/")
+	g := open(t, "proxy_request_buffering off;"+kept(b.addr), "/")
 	client := &phasetest.Client{Pieces: make(chan []byte)}
 	r := phasetest.Request(t, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n", client, g.log)
 	start := time.Now()
@@ -138,7 +141,7 @@ func TestBodyBreaks(t *testing.T) {
 		{"the client leaves while it is collected", "1.0", io.ErrUnexpectedEOF, phase.Done, 400, "info: client prematurely closed connection\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := open(t, simple("http://"+b.addr, "proxy_http_version "+c.version+";"), "/")
+			g := open(t, simple("http://"+b.addr, "proxy_request_buffering off; proxy_http_version "+c.version+";"), "/")
 			client := &phasetest.Client{First: [][]byte{[]byte("abc")}, Pieces: pieces(t, "def"), BodyErr: c.err}
 			r := phasetest.Request(t, "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", client, g.log)
 			if next := g.serve["/"].Serve(r); next != c.next || r.Response.Status != c.status {
@@ -155,7 +158,7 @@ func TestBodyBreaks(t *testing.T) {
 func TestReadTimeoutBeginsBehindTheBody(t *testing.T) {
 	const limit = 100 * time.Millisecond
 	send := func(b *backend, head string) (status int, waited time.Duration) {
-		g := open(t, simple("http://"+b.addr, "proxy_read_timeout 100ms; proxy_http_version 1.1;"), "/")
+		g := open(t, simple("http://"+b.addr, "proxy_request_buffering off; proxy_read_timeout 100ms; proxy_http_version 1.1;"), "/")
 		c, sent := make(chan []byte), make(chan time.Time, 1)
 		// Owned by the test: ends when all was taken, or with the test.
 		go func() {
@@ -196,7 +199,7 @@ func TestSendTimeout(t *testing.T) {
 		_, _ = readRequest(c)
 		<-t.Context().Done()
 	})
-	g := open(t, simple("http://"+b.addr, "proxy_send_timeout 80ms;"), "/")
+	g := open(t, simple("http://"+b.addr, "proxy_request_buffering off; proxy_send_timeout 80ms;"), "/")
 	big := strings.Repeat("x", 1<<20)
 	var parts []string
 	for range 32 {
@@ -212,7 +215,7 @@ func TestSendTimeout(t *testing.T) {
 
 func TestLeavingWhileTheBodyIsStreamed(t *testing.T) {
 	b := listen(t, func(c net.Conn, _ int) { _, _ = io.ReadAll(c) })
-	g := open(t, simple("http://"+b.addr), "/")
+	g := open(t, simple("http://"+b.addr, "proxy_request_buffering off;"), "/")
 	client := &phasetest.Client{Pieces: make(chan []byte)}
 	r := phasetest.Request(t, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", client, g.log)
 	time.AfterFunc(30*time.Millisecond, client.Leave)
@@ -239,7 +242,7 @@ func TestTunnel(t *testing.T) {
 	if !strings.Contains(client.Head(), "Upgrade: echo\n") || !r.Response.Close {
 		t.Errorf("head: got %q", client.Head())
 	}
-	if a := r.Attempts[0]; a.Status != 101 || a.Length != 13 {
+	if a := r.Attempts[0]; a.Status != 101 || a.Length != 0 || a.Received != 85 {
 		t.Errorf("attempt: %+v", a)
 	}
 	if !errors.Is(client.TunnelErr, errLeft) {

@@ -3,6 +3,7 @@ package upstream
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
 )
@@ -37,7 +38,8 @@ func TestConfigurationFaults(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	text := `upstream Mixed { server 127.0.0.1:1 weight=3 max_fails=2 fail_timeout=5s max_conns=7; server unix:/s down; server [::1]:2 backup; keepalive 9; }
+	text := `upstream Mixed { server 127.0.0.1:1 weight=3 max_fails=2 fail_timeout=5s max_conns=7; server unix:/s down; server [::1]:2 backup; keepalive 9; keepalive_requests 5; keepalive_time 3s; keepalive_timeout 2s; }
+		upstream plain { server 127.0.0.1; keepalive 1; } keepalive_timeout 7s; keepalive_requests 7;
 		server { location / { proxy_pass http://mixed; } location /a { proxy_pass http://localhost:81; } location /b { proxy_pass http://LOCALHOST:81/x; }
 		location /c { } }`
 	http, env := phasetest.Config(t, text)
@@ -47,6 +49,12 @@ func TestGroups(t *testing.T) {
 	g := s.groups["mixed"]
 	if len(g.primary) != 2 || len(g.backup) != 1 || g.idle.max != 9 {
 		t.Fatalf("got %+v", g)
+	}
+	if k := g.idle; k.requests != 5 || k.age != 3*time.Second || k.timeout != 2*time.Second {
+		t.Errorf("kept connections: got %+v", k)
+	}
+	if k := s.groups["plain"].idle; k.requests != 1000 || k.age != time.Hour || k.timeout != time.Minute {
+		t.Errorf("kept connections, with other times for clients: got %+v", k)
 	}
 	if p := g.primary[0]; p.weight != 3 || p.effective != 3 || p.maxFails != 2 || p.failTimeout != 5 || p.maxConns != 7 || string(p.name) != "127.0.0.1:1" {
 		t.Errorf("first: got %+v", p)

@@ -1,11 +1,9 @@
 package upstream
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"time"
 
@@ -42,28 +40,6 @@ func (d *deadline) due(end limitgate.Time) bool {
 	}
 	d.at = end
 	return true
-}
-
-// dial connects to p. ctx ends it.
-func dial(ctx context.Context, p *peer, now limitgate.Time) (*conn, error) {
-	// TCP keep-alive is off as in nginx (proxy_socket_keepalive off).
-	d := net.Dialer{KeepAlive: -1}
-	c := &conn{peer: p, opened: now}
-	if p.unix != "" {
-		nc, err := d.DialUnix(ctx, "unix", nil, &net.UnixAddr{Name: p.unix, Net: "unix"})
-		if err != nil {
-			return nil, err
-		}
-		c.nc = nc
-	} else {
-		nc, err := d.DialTCP(ctx, "tcp", netip.AddrPort{}, p.addr)
-		if err != nil {
-			return nil, err
-		}
-		c.nc = nc
-	}
-	c.initRaw()
-	return c, nil
 }
 
 func (c *conn) close() { _ = c.nc.Close() } // nothing more is expected of it

@@ -9,7 +9,6 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/h1"
-	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -21,16 +20,25 @@ type exchange struct {
 	h   *Handler
 	r   *request.Request
 
+	first    limitgate.Time // when the first attempt began
+	near     local          // end of its connections
+	headOnly bool           // the request is a HEAD: its answer has no body
+	charset  []byte         // that the answer wants (X-Accel-Charset)
+
 	place place
 	uri   []byte // in out
 	out   []byte // the request's head, and what of its body is sent with it
-	body  []byte // what of the body came with the head, or all of it
-	more  bool   // there is more of the body than that: it is pumped
+	body  []byte // of proxy_set_body
+	more  bool   // the client is still sending the body: it is pumped
+
+	stored bool // the body was read, and is too large to go out with the head: it is pumped, too
+	partly bool // the peer does not have the whole body
 
 	choice  choice
 	peer    *peer // taken from choice and not given back
 	c       *conn
 	kept    bool           // c served a request before
+	trusted bool           // and nobody looked whether the peer has closed it since
 	fresh   bool           // no kept connection is taken any more
 	sent    bool           // the peer may have seen a part of the request
 	begun   limitgate.Time // when this attempt began
@@ -68,9 +76,10 @@ func (x *exchange) interrupted() bool { return x.gone.Load() || x.pump.broken.Lo
 
 func (x *exchange) begin(h *Handler, r *request.Request) {
 	x.h, x.r = h, r
-	x.out, x.body, x.more = x.out[:0], x.body[:0], false
+	x.out, x.more, x.stored, x.partly = x.out[:0], false, false, false
 	x.peer, x.c, x.kept, x.fresh, x.sent, x.waiting = nil, nil, false, false, false, false
-	x.start, x.end = 0, 0
+	x.start, x.end, x.first = 0, 0, 0
+	r.Upstream = r.Upstream[:0]
 	x.gone.Store(false)
 	if len(x.small) < h.headRoom {
 		x.small = make([]byte, h.headRoom)
@@ -90,13 +99,10 @@ func (x *exchange) release() {
 		x.set.bodies.Put(x.long)
 		x.long = nil
 	}
-	if cap(x.body) > bodyBuffer {
-		x.body = nil // a body that was collected
-	}
 	if cap(x.out) > 2*bodyBuffer {
 		x.out = nil
 	}
-	x.h, x.r, x.place, x.uri, x.in = nil, nil, place{}, nil, nil
+	x.h, x.r, x.place, x.near, x.uri, x.in, x.charset = nil, nil, place{}, local{}, nil, nil, nil
 	x.set.exchanges.Put(x)
 }
 
@@ -143,14 +149,23 @@ func (x *exchange) serve() phase.Next {
 	if next, ok := x.gather(); !ok {
 		return next
 	}
+	x.build() // before there is an attempt that variables in it could tell of
+	x.bind()
+	x.separate()
 	x.watch()
 	for {
 		now := x.set.now()
+		if x.first == 0 {
+			x.first = now
+		}
 		if x.peer = x.choice.next(now); x.peer == nil {
 			return x.nobody(now)
 		}
 		x.beginAttempt(x.peer.name, now)
 		f := x.try()
+		if f == nil {
+			f = x.judge()
+		}
 		if f == nil {
 			return x.answer()
 		}
@@ -178,9 +193,10 @@ func (x *exchange) try() *fault {
 	}
 }
 
-// repeat reports whether the request is sent again because the kept connection it went out on was being closed.
+// repeat reports whether the request is sent again because the kept connection it went out on was being closed, which a look
+// would have told.
 func (x *exchange) repeat(err error) bool {
-	return x.kept && x.end == 0 && !x.pump.on && x.repeatable() && !errors.Is(err, errTimeout) && !errors.Is(err, errLeft)
+	return x.kept && x.trusted && x.end == 0 && !x.pump.on && x.repeatable() && !errors.Is(err, errTimeout) && !errors.Is(err, errLeft)
 }
 
 // repeatable reports whether the request may reach an upstream twice (NGX_HTTP_UPSTREAM_FT_NON_IDEMPOTENT).
@@ -199,7 +215,8 @@ const careful = 20 * time.Millisecond
 func (x *exchange) connect() *fault {
 	if k := x.choice.g.idle; k != nil && !x.fresh {
 		for c := k.take(x.peer); c != nil; c = k.take(x.peer) {
-			if (time.Duration(x.begun-c.since) > careful || !x.repeatable() || x.more) && c.dead() {
+			x.trusted = time.Duration(x.begun-c.since) <= careful && x.repeatable() && !x.more && !x.stored
+			if !x.trusted && c.dead() {
 				c.close()
 				continue
 			}
@@ -218,7 +235,7 @@ func (x *exchange) connect() *fault {
 	var c *conn
 	err := error(errLeft)
 	if !x.gone.Load() { // looked at after stop is set: Cancel says so first
-		c, err = dial(ctx, x.peer, x.begun)
+		c, err = dial(ctx, x.peer, dialing{near: x.near.addr, probe: x.h.probe}, x.begun)
 	}
 	x.mu.Lock()
 	x.stop, x.active = nil, c
@@ -234,13 +251,10 @@ func (x *exchange) connect() *fault {
 
 // send sends the request and waits for the first bytes of the answer.
 func (x *exchange) send() error {
-	if len(x.out) == 0 {
-		x.build()
-	}
 	x.start, x.end = 0, 0
 	x.sent = true
 	a := x.attempt()
-	if x.more {
+	if x.more || x.stored {
 		n, err := x.c.write(&x.wait, x.out, x.h.sendTimeout)
 		if a.Sent += int64(n); err != nil {
 			return &writeError{err}
@@ -259,50 +273,6 @@ func (x *exchange) send() error {
 	return err
 }
 
-// build writes the request's head, and what there is of the body behind it.
-func (x *exchange) build() {
-	r := x.r
-	x.out = append(x.out, r.Method...)
-	x.out = append(x.out, ' ')
-	from := len(x.out)
-	x.out = x.place.appendURI(x.out, r)
-	uri := len(x.out)
-	f := framing{length: -1}
-	switch {
-	case x.more && r.BodyLength < 0:
-		x.out = append(x.out, " HTTP/1.1\r\n"...)
-		f.chunked = true
-	case r.BodyLength < 0:
-		f.length = int64(len(x.body))
-	default:
-		if _, declared := r.Get(header.ContentLength); declared || r.BodyLength > 0 {
-			f.length = r.BodyLength
-		}
-	}
-	if !f.chunked {
-		x.out = append(x.out, " HTTP/1."...)
-		x.out = append(x.out, '0'+b2i(x.h.http11), '\r', '\n')
-	}
-	x.out = x.h.head.append(x.out, r, f)
-	x.uri = x.out[from:uri]
-	if len(x.body) == 0 {
-		return
-	}
-	if f.chunked {
-		x.out = h1.AppendChunk(x.out, x.body)
-	} else {
-		x.out = append(x.out, x.body...)
-	}
-}
-
-// b2i is 1 for true.
-func b2i(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // readHead reads the head of the answer; what comes before it (100, 103) is passed over.
 func (x *exchange) readHead() *fault {
 	x.resp.Reset()
@@ -312,11 +282,13 @@ func (x *exchange) readHead() *fault {
 			done, err := x.resp.Parse(x.in[x.start:x.end], x.h.headRoom)
 			switch {
 			case err != nil:
+				a.Received -= max(0, int64(x.end-x.start-x.h.headRoom)) // nginx reads no further
 				return badAnswer(err.Error())
 			case !done:
 			case x.resp.HTTP09:
 				return badAnswer(h1.NoHeaderMessage)
 			case x.resp.Size() > x.h.headRoom:
+				a.Received -= int64(x.end - x.start - x.h.headRoom)
 				return badAnswer("upstream sent too big header while reading response header from upstream")
 			case x.resp.Interim():
 				x.start += x.resp.Size()

@@ -15,10 +15,11 @@ import (
 
 // fault is why an attempt failed.
 type fault struct {
-	kind  faultKind
-	level errorlog.Level
-	log   string // in nginx's words
-	doing string // what was being done, as the log says it
+	kind   faultKind
+	status int // of a faultStatus
+	level  errorlog.Level
+	log    string // in nginx's words
+	doing  string // what was being done, as the log says it
 }
 
 type faultKind uint8
@@ -28,6 +29,8 @@ const (
 	faultClosed                   // the peer closed it
 	faultTimeout                  // it took too long
 	faultAnswer                   // the answer breaks the protocol
+	faultStatus                   // its status sends the request on to another peer
+	faultOurs                     // no connection could be tried
 	faultLeft                     // the client left
 	faultBody                     // the client's body broke
 )
@@ -55,6 +58,8 @@ func (x *exchange) connectFault(ctx context.Context, err error) *fault {
 		f.kind = faultLeft
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) || isTimeout(err):
 		f.kind, f.log = faultTimeout, timedOut
+	case x.noSocket(err) != nil:
+		return x.noSocket(err)
 	case errors.As(err, &e):
 		f.log = "connect() failed (" + errorlog.Errno(err) + ")"
 		if x.peer.unix != "" || atOnce(e) {
@@ -134,11 +139,37 @@ func badAnswer(log string) *fault {
 	return &fault{kind: faultAnswer, level: errorlog.Error, log: log, doing: ""}
 }
 
-// failed logs a fault and decides whether another peer is asked (ngx_http_upstream_next with proxy_next_upstream "error
-// timeout"). Otherwise it makes the answer.
+// condition is what proxy_next_upstream calls a fault.
+func (f *fault) condition() conditions {
+	switch f.kind {
+	case faultTimeout:
+		return onTimeout
+	case faultAnswer:
+		return onInvalidHeader
+	case faultStatus:
+		return conditionOfStatus(f.status)
+	}
+	return onError
+}
+
+// answer is the status that the client gets where no other peer is asked.
+func (f *fault) answer() int {
+	switch f.kind {
+	case faultTimeout:
+		return 504
+	case faultStatus:
+		return f.status
+	case faultOurs:
+		return 500
+	}
+	return 502
+}
+
+// failed logs a fault and decides whether another peer is asked (ngx_http_upstream_next). Otherwise it makes the answer.
 func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
 	x.pump.finish()
-	x.drop()
+	cached := x.kept && x.c != nil
+	x.letGo(f)
 	x.endAttempt()
 	switch f.kind {
 	case faultLeft:
@@ -149,28 +180,48 @@ func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
 	case faultBody:
 		x.giveBack(false)
 		return x.bodyFault(x.pump.err), false
-	}
-	status := 502
-	if f.kind == faultTimeout {
-		status = 504
-	}
-	x.attempt().Status = status
-	disabled := false
-	if f.kind == faultTimeout {
-		disabled = x.giveBack(true)
-		x.logDisabled(disabled, f.doing)
+	case faultOurs:
 		x.logf(f.level, "%s%s", f.log, f.doing)
-	} else {
-		x.logf(f.level, "%s%s", f.log, f.doing)
-		disabled = x.giveBack(true)
-		x.logDisabled(disabled, f.doing)
+		x.giveBack(false)
+		x.attempt().Addr = []byte{} // nginx has not named its peer yet
+		x.r.Fail(f.answer())
+		return phase.Fail, false
 	}
-	if f.kind == faultAnswer || x.choice.tries == 0 || x.sent && (!x.repeatable() || x.more) {
-		x.r.Fail(status)
+	x.attempt().Status = f.answer()
+	x.report(f)
+	if cached && f.condition() == onError {
+		x.choice.tries++ // a connection that ended between two requests says nothing of its peer
+	}
+	if x.choice.tries == 0 || !x.goesOn(f.condition()) {
+		x.setURL()
+		x.r.Fail(f.answer())
 		return phase.Fail, false
 	}
 	x.fresh = false
 	return phase.Continue, true
+}
+
+// letGo ends the use of the connection.
+func (x *exchange) letGo(f *fault) {
+	if f.kind == faultStatus && (f.status == 403 || f.status == 404) {
+		x.leaveBody()
+		x.start += x.resp.Size()
+		x.save()
+		return
+	}
+	x.drop()
+}
+
+// report tells the group and the log of a fault, in nginx's order.
+func (x *exchange) report(f *fault) {
+	failed := f.kind != faultStatus || f.status != 403 && f.status != 404
+	if f.kind != faultTimeout && f.log != "" {
+		x.logf(f.level, "%s%s", f.log, f.doing)
+	}
+	x.logDisabled(x.giveBack(failed), f.doing)
+	if f.kind == faultTimeout {
+		x.logf(f.level, "%s%s", f.log, f.doing)
+	}
 }
 
 func (x *exchange) logDisabled(disabled bool, doing string) {
@@ -209,21 +260,21 @@ func (x *exchange) endAttempt() {
 
 // logf logs with the upstream's URL among the facts, which is made only now.
 func (x *exchange) logf(level errorlog.Level, format string, args ...any) {
-	r := x.r
-	if !r.Logs(level) {
+	if x.r.Logs(level) {
+		x.setURL()
+		x.r.Logf(level, format, args...)
+	}
+}
+
+// setURL makes the URL of the attempt for the log, also for lines that others write later in the request.
+func (x *exchange) setURL() {
+	a := x.attempt()
+	if a.URL != nil {
 		return
 	}
-	if a := x.attempt(); a.URL == nil {
-		b := append([]byte(scheme), a.Addr...)
-		if x.peer != nil && x.peer.unix != "" || len(a.Addr) > 5 && string(a.Addr[:5]) == "unix:" {
-			b = append(b, ':')
-		}
-		if len(x.out) == 0 {
-			b = x.place.appendURI(b, r)
-		} else {
-			b = append(b, x.uri...)
-		}
-		a.URL = b
+	b := append([]byte(scheme), a.Addr...)
+	if x.peer != nil && x.peer.unix != "" || len(a.Addr) > 5 && string(a.Addr[:5]) == "unix:" {
+		b = append(b, ':')
 	}
-	r.Logf(level, format, args...)
+	a.URL = append(b, x.uri...)
 }

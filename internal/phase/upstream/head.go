@@ -9,10 +9,9 @@ import (
 // head is the plan of the request's head: the lines of proxy_set_header and nginx's own, in nginx's order, and which of the
 // client's fields are not passed on because of them.
 type head struct {
-	lines []line
-	known [header.Count]bool // fields that are not passed on, where they have an ID; Other is passed on
-	names []string           // the others, in lower case
-	lens  uint64             // bit n: some of names has length n
+	lines   []line
+	hidden  fieldNames // of the client
+	ownOnly bool       // none of the client's fields is passed on (proxy_pass_request_headers off)
 }
 
 // line is one line of the plan.
@@ -44,7 +43,7 @@ type setting struct {
 func planHead(settings []setting) *head {
 	h := &head{}
 	for _, s := range settings {
-		h.hide(s.name)
+		h.hidden.add(s.name)
 		switch {
 		case s.text != nil:
 			h.lines = append(h.lines, line{kind: lineText, name: []byte(s.name + ": "), text: s.text})
@@ -61,38 +60,15 @@ func planHead(settings []setting) *head {
 		{header.ContentLength, line{kind: lineLength}},
 		{header.TransferEncoding, line{kind: lineChunked}},
 	} {
-		if !h.known[d.id] {
-			h.known[d.id] = true
+		if !h.hidden.known[d.id] {
+			h.hidden.known[d.id] = true
 			h.lines = append(h.lines, d.line)
 		}
 	}
 	for _, id := range [...]header.ID{header.TE, header.KeepAlive, header.Expect, header.Upgrade} {
-		h.known[id] = true
+		h.hidden.known[id] = true
 	}
 	return h
-}
-
-// hide keeps a field of the client from being passed on.
-func (h *head) hide(name string) {
-	if id := header.Lookup([]byte(name)); id != header.Other {
-		h.known[id] = true
-		return
-	}
-	h.names = append(h.names, string(header.AppendLower(nil, name)))
-	h.lens |= 1 << (len(name) % 64)
-}
-
-// hides reports whether a field of the client is not passed on.
-func (h *head) hides(f *request.Header) bool {
-	if f.ID != header.Other || h.lens&(1<<(len(f.Name)%64)) == 0 {
-		return h.known[f.ID]
-	}
-	for _, n := range h.names {
-		if header.EqualFold(f.Name, n) {
-			return true
-		}
-	}
-	return false
 }
 
 // framing is how the request's body is announced.
@@ -125,7 +101,7 @@ func (h *head) append(dst []byte, r *request.Request, f framing) []byte {
 		}
 	}
 	for i := range r.Headers {
-		if f := &r.Headers[i]; !h.hides(f) {
+		if f := &r.Headers[i]; !h.ownOnly && !h.hidden.has(f) {
 			dst = h1.AppendHeader(dst, f.Name, f.Value)
 		}
 	}
@@ -142,10 +118,6 @@ func (l *line) appendText(dst []byte, r *request.Request) []byte {
 	if len(dst) == from {
 		return dst[:start]
 	}
-	for i, c := range dst[from:] {
-		if c == '\r' || c == '\n' || c == 0 {
-			dst[from+i] = ' '
-		}
-	}
+	oneLine(dst[from:])
 	return append(dst, '\r', '\n')
 }

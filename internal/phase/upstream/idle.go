@@ -23,18 +23,19 @@ type idle struct {
 	closed bool
 }
 
-// take returns the connection to p that was put last, nil when there is none.
+// take returns the connection to p's address that was put last, nil when there is none.
 func (k *idle) take(p *peer) *conn {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := len(k.conns) - 1; i >= 0; i-- {
 		c := k.conns[i]
-		if c.peer != p {
+		if c.peer != p && (c.peer.addr != p.addr || c.peer.unix != p.unix) {
 			continue
 		}
 		copy(k.conns[i:], k.conns[i+1:])
 		k.conns[len(k.conns)-1] = nil
 		k.conns = k.conns[:len(k.conns)-1]
+		c.peer = p
 		return c
 	}
 	return nil

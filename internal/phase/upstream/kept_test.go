@@ -111,7 +111,7 @@ func TestKeptConnectionDiesTwice(t *testing.T) {
 func TestIdleIsBoundedAndEnds(t *testing.T) {
 	now := limitgate.Time(0)
 	k := &idle{max: 2, timeout: time.Hour, requests: 10, age: time.Minute, now: func() limitgate.Time { return now }}
-	p, other := &peer{}, &peer{}
+	p, other := &peer{unix: "a"}, &peer{unix: "b"}
 	make1 := func(p *peer) (*conn, net.Conn) {
 		a, b := net.Pipe()
 		return &conn{nc: pipe{a}, peer: p, opened: now, used: 1}, b

@@ -8,7 +8,9 @@ import (
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
 )
 
 // locate finds where the request goes.
@@ -17,15 +19,16 @@ func (x *exchange) locate() (phase.Next, bool) {
 	if t.text == nil {
 		x.place = place{group: t.group, uri: t.uri, skip: t.skip}
 		x.r.ProxyHost, x.r.ProxyPort = t.host, t.port
-		x.choice.begin(t.group)
+		x.walk(t.group)
 		return phase.Continue, true
 	}
 	r := x.r
 	x.out = t.text.Append(r, x.out) // not in use yet; evaluating may use request memory
 	url := r.Keep(x.out)
 	x.out = x.out[:0]
-	rest, ok := bytes.CutPrefix(url, []byte(scheme))
-	if !ok {
+	r.ProxyHost, r.ProxyPort = []byte{}, []byte{}
+	rest := url[min(len(url), len(scheme)):]
+	if len(rest) == 0 || !header.EqualFold(url[:len(scheme)], scheme) {
 		r.Logf(errorlog.Error, "invalid URL prefix in \"%s\"", url)
 		return x.refuse(500)
 	}
@@ -38,6 +41,7 @@ func (x *exchange) locate() (phase.Next, bool) {
 	r.ProxyHost, r.ProxyPort = []byte(host), []byte(port)
 	g := x.set.find(e)
 	if g == nil {
+		x.separate()
 		r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
 		return x.refuse(502)
 	}
@@ -45,8 +49,23 @@ func (x *exchange) locate() (phase.Next, bool) {
 		uri = "/" + uri
 	}
 	x.place = place{group: g, uri: []byte(uri), whole: uri != ""}
-	x.choice.begin(g)
+	x.walk(g)
 	return phase.Continue, true
+}
+
+// walk begins the walk through a group.
+func (x *exchange) walk(g *group) {
+	x.choice.begin(g)
+	if n := x.h.retry.tries; n > 0 {
+		x.choice.tries = min(x.choice.tries, n)
+	}
+}
+
+// separate sets the attempts to come apart from those of an upstream that was asked before an internal redirect.
+func (x *exchange) separate() {
+	if len(x.r.Attempts) > 0 {
+		x.r.Attempts = append(x.r.Attempts, request.Attempt{})
+	}
 }
 
 func (x *exchange) refuse(status int) (phase.Next, bool) {
@@ -57,6 +76,9 @@ func (x *exchange) refuse(status int) (phase.Next, bool) {
 // find returns the group of an address that variables made: an upstream block, or a group of its own for an address that
 // needs no look-up.
 func (s *Set) find(e conf.Endpoint) *group {
+	if g := s.shared[sharedKey(e)]; g != nil {
+		return g
+	}
 	switch {
 	case e.Unix != "":
 		return oneOff(unixPeer(e.Unix))

@@ -9,12 +9,11 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/h1"
-	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// pump streams the rest of a request's body to the peer while the serving goroutine waits for the answer. Its fields
-// belong to its goroutine between start and finish, but for the atomics.
+// pump sends the rest of a request's body to the peer while the serving goroutine waits for the answer: as it comes from the
+// client, or from where it was kept. Its fields belong to its goroutine between start and finish, but for the atomics.
 type pump struct {
 	x    *exchange
 	on   bool      // it was started for this exchange
@@ -50,7 +49,11 @@ func (p *pump) start() {
 
 // run pumps.
 func (p *pump) run() {
-	whole, body := p.copy()
+	send := p.copy
+	if p.x.stored {
+		send = p.copyStored
+	}
+	whole, body := send()
 	// A peer that takes no more may have answered already, so a failed write alone ends nothing.
 	if !whole && (body || p.late) && !p.halted.Load() {
 		p.broken.Store(true)
@@ -64,7 +67,7 @@ func (p *pump) run() {
 func (p *pump) copy() (whole, body bool) {
 	s, length := p.x.r.Stream, p.x.r.BodyLength
 	chunked := length < 0
-	read := int64(len(p.x.body))
+	read := p.x.r.Body.Length
 	var frame []byte
 	for chunked || read < length {
 		b, err := s.ReadBody()
@@ -92,6 +95,28 @@ func (p *pump) copy() (whole, body bool) {
 	if chunked {
 		frame = h1.AppendEnd(h1.AppendLastChunk(frame[:0]))
 		return p.write(frame), false
+	}
+	return true, false
+}
+
+// copyStored is copy for a body that was read before.
+func (p *pump) copyStored() (whole, body bool) {
+	b := &p.x.r.Body
+	if b.File == nil {
+		return p.write(b.Bytes), false
+	}
+	buffer := p.x.set.bodies.Get().(*[]byte)
+	defer p.x.set.bodies.Put(buffer)
+	for at := int64(0); at < b.Length; {
+		n, err := b.File.ReadAt((*buffer)[:min(bodyBuffer, b.Length-at)], at)
+		if n == 0 {
+			p.err = &request.BodyError{Status: 500, Level: errorlog.Crit, Log: `pread() "` + b.File.Name() + `" failed (` + errorlog.Errno(err) + ")"}
+			return false, true
+		}
+		if !p.write((*buffer)[:n]) {
+			return false, false
+		}
+		at += int64(n)
 	}
 	return true, false
 }
@@ -147,7 +172,9 @@ func (p *pump) end() {
 		}
 	}
 	p.halted.Store(true)
-	p.x.r.Stream.AbortBody()
+	if !p.x.stored {
+		p.x.r.Stream.AbortBody()
+	}
 	p.c.interruptWrite()
 	p.whole = <-p.done
 }
@@ -158,53 +185,4 @@ func (p *pump) fault() *fault {
 		return &fault{kind: faultTimeout, level: errorlog.Error, log: timedOut, doing: sending}
 	}
 	return &fault{kind: faultBody}
-}
-
-// gather takes what of the body is here with the head. All of it is collected where the upstream must be told a length that
-// is not known yet.
-func (x *exchange) gather() (phase.Next, bool) {
-	r := x.r
-	if r.BodyLength == 0 {
-		return phase.Continue, true
-	}
-	s := r.Stream
-	collect := r.BodyLength < 0 && !x.h.http11
-	for !s.BodyDone() && (collect || s.BodyHere()) {
-		b, err := s.ReadBody()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return x.bodyFault(err), false
-		}
-		x.body = append(x.body, b...)
-	}
-	x.more = !s.BodyDone()
-	return phase.Continue, true
-}
-
-// bodyFault answers a request whose body broke.
-func (x *exchange) bodyFault(err error) phase.Next {
-	r := x.r
-	r.Response.Linger = true
-	var b *request.BodyError
-	if errors.As(err, &b) {
-		switch {
-		case b.Log == "":
-		case x.sent:
-			x.logf(b.Level, "%s%s", b.Log, sending)
-		default:
-			r.Logf(b.Level, "%s", b.Log)
-		}
-		r.Fail(b.Status)
-		return phase.Fail
-	}
-	if x.sent {
-		x.logf(errorlog.Info, "client prematurely closed connection%s", sending)
-		r.Leave(499)
-		return phase.Done
-	}
-	r.Logf(errorlog.Info, "client prematurely closed connection")
-	r.Leave(400)
-	return phase.Done
 }

@@ -15,6 +15,12 @@ type Text interface {
 	Append(r *request.Request, dst []byte) []byte
 }
 
+// fixed is a text without variables.
+type fixed string
+
+// Append implements Text.
+func (f fixed) Append(_ *request.Request, dst []byte) []byte { return append(dst, f...) }
+
 // target is where proxy_pass points: fixed, or a text with variables.
 type target struct {
 	text Text // nil: fixed

@@ -30,7 +30,6 @@ func (x *exchange) tunnel() phase.Next {
 		return x.broken()
 	}
 	t := &tunnel{x: x, head: x.in[x.start:x.end]}
-	t.got.Store(int64(len(t.head)))
 	t.active.Store(int64(x.set.now()))
 	_ = x.c.nc.SetDeadline(time.Time{}) // the reads below tell of a closed connection
 	if err := r.Stream.Tunnel(t); errors.Is(err, errTimeout) {
@@ -38,8 +37,7 @@ func (x *exchange) tunnel() phase.Next {
 	}
 	a := x.attempt()
 	a.Sent += t.sent.Load()
-	a.Length = t.got.Load()
-	a.Received += a.Length - int64(len(t.head))
+	a.Received += t.got.Load() // it is no body: nginx counts none of it as one
 	x.endAttempt()
 	x.giveBack(false)
 	x.drop()

@@ -11,15 +11,27 @@ import (
 
 // Handler is one scope's proxy_pass. It is immutable and serves many goroutines.
 type Handler struct {
-	set            *Set
-	target         target
-	head           *head
-	redirect       *redirect // nil: Location is passed on as it is
-	http11         bool      // proxy_http_version 1.1
+	set    *Set
+	target target
+
+	// The request on its way out.
+	head     *head
+	http11   bool // proxy_http_version 1.1
+	method   Text // nil: the client's
+	body     Text // nil: the client's
+	dropBody bool // proxy_pass_request_body off
+	local    local
+	probe    bool // proxy_socket_keepalive
+	retry    retry
+
+	// The answer on its way back.
+	rules rules
+
 	connectTimeout time.Duration
 	sendTimeout    time.Duration
 	readTimeout    time.Duration
-	headRoom       int // proxy_buffer_size
+	headRoom       int  // proxy_buffer_size
+	streaming      bool // proxy_request_buffering off
 }
 
 var _ phase.Handler = (*Handler)(nil)

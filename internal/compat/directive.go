@@ -1,0 +1,199 @@
+package compat
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/conf/syntax"
+)
+
+// maxConn is the largest number that nginx's limit_conn takes.
+const maxConn = 65535
+
+// directive edits one directive, if nginx would not take it as it is.
+func (e *exporter) directive(d *syntax.Directive) {
+	if e.beyond[d.Name] {
+		e.remove(d)
+		e.change(d, "%s is left out: nginx does not have it", d.Name)
+		return
+	}
+	args, note, keep := texts(d.Args), "", true
+	switch d.Name {
+	case "limit_req_zone":
+		args, note, keep = e.reqZone(d)
+	case "limit_req":
+		args, note, keep = e.req(d)
+	case "limit_conn_zone":
+		args = only(args, "zone=")
+	case "limit_conn":
+		args, note = conn(args)
+	}
+	if !keep {
+		e.remove(d)
+		e.change(d, "%s is left out: %s", d.Name, note)
+		return
+	}
+	replaced := e.variables(args)
+	if slices.Equal(args, texts(d.Args)) {
+		return
+	}
+	e.rewrite(d, args)
+	if note == "" && len(replaced) > 0 {
+		note = strings.Join(replaced, ", ")
+	}
+	if note == "" {
+		note = "nginx does not have " + strings.Join(dropped(texts(d.Args), args), " ")
+	}
+	e.change(d, "%s: %s", d.Name, note)
+}
+
+// row edits one row of a map or geo block.
+func (e *exporter) row(d *syntax.Directive) {
+	args := texts(d.Args)
+	if notes := e.variables(args); len(notes) > 0 {
+		e.rewrite(d, args)
+		e.change(d, "%s", strings.Join(notes, ", "))
+	}
+}
+
+func texts(words []syntax.Word) []string {
+	var list []string
+	for _, w := range words {
+		list = append(list, w.Text)
+	}
+	return list
+}
+
+// only keeps the first argument, which is the key, and those that begin with one of the prefixes.
+func only(args []string, prefixes ...string) []string {
+	var kept []string
+	for i, a := range args {
+		if i == 0 || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(a, p) }) {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+// dropped lists what of before is not in after.
+func dropped(before, after []string) []string {
+	var gone []string
+	for _, b := range before {
+		if !slices.Contains(after, b) {
+			gone = append(gone, b)
+		}
+	}
+	return gone
+}
+
+func zoneName(d *syntax.Directive) string {
+	for _, w := range d.Args {
+		if z, is := strings.CutPrefix(w.Text, "zone="); is {
+			name, _, _ := strings.Cut(z, ":")
+			return name
+		}
+	}
+	return ""
+}
+
+// reqZone returns the arguments of limit_req_zone as nginx takes them, what changed in words, and false where nginx can't
+// have such a zone.
+func (e *exporter) reqZone(d *syntax.Directive) (args []string, note string, keep bool) {
+	args = only(texts(d.Args), "zone=", "rate=")
+	for i, a := range args {
+		text, is := strings.CutPrefix(a, "rate=")
+		if !is || i == 0 {
+			continue
+		}
+		constant, ok := e.constant(text)
+		if !ok {
+			return nil, "nginx takes no variables in rate=, and " + text + " has no constant default", false
+		}
+		rate, change := nginxRate(constant)
+		if constant != text {
+			change = "nginx takes no variables in rate=; it becomes the default of " + text + ", " + rate
+		}
+		if change != "" {
+			note = change
+		}
+		args[i] = "rate=" + rate
+	}
+	return args, note, true
+}
+
+// nginxRate writes a rate in nginx's whole numbers a second or a minute, never above what was written unless nginx has
+// nothing as low; change says what became of it.
+func nginxRate(text string) (rate, change string) {
+	number, unit, _ := strings.Cut(text, "r/")
+	if _, err := strconv.ParseUint(number, 10, 64); err == nil && (unit == "s" || unit == "m" || unit == "") {
+		return text, ""
+	}
+	r, ok := conf.ParseRate(text)
+	if !ok {
+		return text, "" // Load has accepted it: this is not reached
+	}
+	seconds := int64(r.Per / time.Second)
+	minute := r.Milli * 60 / seconds / 1000
+	if minute == 0 {
+		return "1r/m", "rate=" + text + " becomes 1r/m, which is more: nginx has no lower rate"
+	}
+	rate = strconv.FormatInt(minute, 10) + "r/m"
+	if minute*1000*seconds == r.Milli*60 {
+		return rate, "rate=" + text + " becomes " + rate
+	}
+	return rate, "rate=" + text + " becomes " + rate + ": nginx counts in whole numbers a minute"
+}
+
+// req returns the arguments of limit_req as nginx takes them.
+func (e *exporter) req(d *syntax.Directive) (args []string, note string, keep bool) {
+	if z := zoneName(d); e.gone[z] {
+		return nil, "its zone " + z + " is left out", false
+	}
+	for _, a := range texts(d.Args) {
+		name, value, assigned := strings.Cut(a, "=")
+		switch {
+		case name == "zone", a == "nodelay":
+		case assigned && (name == "burst" || name == "delay"):
+			constant, ok := e.constant(value)
+			if constant != value {
+				note = "nginx takes no variables in " + name + "="
+				if !ok || constant == "0" {
+					note += "; it is left out"
+					continue
+				}
+				note += "; it becomes the default of " + value + ", " + constant
+				a = name + "=" + constant
+			}
+		default:
+			continue
+		}
+		args = append(args, a)
+	}
+	return args, note, true
+}
+
+// conn returns the arguments of limit_conn as nginx takes them.
+func conn(args []string) (kept []string, note string) {
+	kept = args[:min(2, len(args))]
+	if n, err := strconv.Atoi(kept[len(kept)-1]); err == nil && n > maxConn {
+		return []string{kept[0], strconv.Itoa(maxConn)}, "nginx counts to " + strconv.Itoa(maxConn) + ", not " + strconv.Itoa(n)
+	}
+	return kept, ""
+}
+
+// constant returns text if it has no variables, or the default of the map that it is the variable of. Otherwise it returns "".
+func (e *exporter) constant(text string) (string, bool) {
+	if !strings.Contains(text, "$") {
+		return text, true
+	}
+	name := strings.NewReplacer("{", "", "}", "").Replace(strings.ToLower(text))
+	for _, row := range e.maps[name] {
+		if row.Name == "default" && len(row.Args) == 1 && !strings.Contains(row.Args[0].Text, "$") {
+			return row.Args[0].Text, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,67 @@
+package compat
+
+import "strings"
+
+// substitutes are the variables that only limitgate has, with what stands in their place.
+var substitutes = [...]struct{ ours, nginxs, note string }{
+	{"binary_client_network", "binary_remote_addr", "$binary_client_network becomes $binary_remote_addr: nginx counts each IPv6 address alone"},
+	{"client_network", "remote_addr", "$client_network becomes $remote_addr: nginx counts each IPv6 address alone"},
+}
+
+// variables replaces the variables in args that nginx does not have, and says which those were.
+func (e *exporter) variables(args []string) []string {
+	var notes []string
+	for i, a := range args {
+		for _, s := range substitutes {
+			replaced := replace(a, s.ours, s.nginxs)
+			if replaced != a {
+				a = replaced
+				notes = append(notes, s.note)
+			}
+		}
+		args[i] = a
+	}
+	return notes
+}
+
+// replace puts another variable in the place of one, in both spellings.
+func replace(in, name, other string) string {
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(in, '$')
+		if at < 0 {
+			b.WriteString(in)
+			return b.String()
+		}
+		b.WriteString(in[:at])
+		found, length := nameAt(in[at+1:])
+		written := in[at : at+1+length]
+		if strings.EqualFold(found, name) {
+			written = strings.Replace(written, found, other, 1)
+		}
+		b.WriteString(written)
+		in = in[at+1+length:]
+	}
+}
+
+// nameAt reads the name of a variable behind its dollar sign, and how long it is with its braces.
+func nameAt(in string) (name string, length int) {
+	braced := strings.HasPrefix(in, "{")
+	start := 0
+	if braced {
+		start = 1
+	}
+	end := start
+	for end < len(in) && isName(in[end]) {
+		end++
+	}
+	name = in[start:end]
+	if braced && end < len(in) && in[end] == '}' {
+		end++
+	}
+	return name, end
+}
+
+func isName(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}

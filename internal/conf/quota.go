@@ -1,0 +1,222 @@
+package conf
+
+import (
+	"strings"
+	"time"
+)
+
+// LimitCountZone is a limit_count_zone directive. Of a number that holds variables the text is in its From, and the number
+// is 0.
+type LimitCountZone struct {
+	Key        Word
+	Zone       ZoneSize
+	Limit      int64
+	LimitFrom  Word
+	Window     time.Duration
+	WindowFrom Word
+	Algorithm  string         // sliding, fixed or log
+	Timezone   *time.Location // nil: windows are aligned to the epoch
+	First      bool
+	Reject     bool // overflow=reject
+	At         Pos
+}
+
+// LimitTokenZone is a limit_token_zone directive. Of what holds variables the text is in its From.
+type LimitTokenZone struct {
+	Key          Word
+	Zone         ZoneSize
+	Rate         Rate
+	RateFrom     Word
+	Capacity     int64
+	CapacityFrom Word
+	Reject       bool // overflow=reject
+	At           Pos
+}
+
+// LimitQuota is a limit_count or limit_token directive.
+type LimitQuota struct {
+	Zone     string
+	Cost     int64 // 0 where CostFrom tells it
+	CostFrom Word
+	At       Pos
+}
+
+// ReadLimitCountZone reads a limit_count_zone directive.
+func ReadLimitCountZone(d *Directive, errs *Errors) (LimitCountZone, bool) {
+	z := LimitCountZone{Key: d.Args[0], Algorithm: "sliding", At: d.Pos}
+	p := parameters{d: d, errs: errs, ok: true}
+	for _, a := range d.Args[1:] {
+		switch name, value, _ := strings.Cut(a.Text, "="); name {
+		case "zone":
+			z.Zone = p.zone(a, value)
+		case "limit":
+			z.Limit, z.LimitFrom = p.number(a, name, value, "a limit is a whole number; 0 refuses all")
+		case "window":
+			z.Window, z.WindowFrom = p.window(a, value)
+		case "algorithm":
+			z.Algorithm = p.word(a, value, "sliding", "fixed", "log")
+		case "timezone":
+			z.Timezone = p.timezone(a, value)
+		case "first":
+			z.First = p.word(a, value, "on", "off") == "on"
+		case "overflow":
+			z.Reject = p.word(a, value, "evict", "reject") == "reject"
+		default:
+			p.unknown(a)
+		}
+		if !p.ok {
+			return z, false
+		}
+	}
+	p.need("zone", "zone=NAME:SIZE, for example zone=one:10m")
+	p.need("limit", "limit=N, the number of requests in a window")
+	p.need("window", "window=TIME, for example window=1h")
+	return z, p.ok
+}
+
+// ReadLimitTokenZone reads a limit_token_zone directive.
+func ReadLimitTokenZone(d *Directive, errs *Errors) (LimitTokenZone, bool) {
+	z := LimitTokenZone{Key: d.Args[0], At: d.Pos}
+	p := parameters{d: d, errs: errs, ok: true}
+	for _, a := range d.Args[1:] {
+		switch name, value, _ := strings.Cut(a.Text, "="); name {
+		case "zone":
+			z.Zone = p.zone(a, value)
+		case "rate":
+			z.Rate, z.RateFrom = p.rate(a, value)
+		case "capacity":
+			z.Capacity, z.CapacityFrom = p.number(a, name, value, "a capacity is a whole number of tokens; 0 refuses all")
+		case "overflow":
+			z.Reject = p.word(a, value, "evict", "reject") == "reject"
+		default:
+			p.unknown(a)
+		}
+		if !p.ok {
+			return z, false
+		}
+	}
+	p.need("zone", "zone=NAME:SIZE, for example zone=one:10m")
+	p.need("rate", "rate=RATE, how fast tokens come back, for example rate=10r/s")
+	p.need("capacity", "capacity=N, how many tokens a full bucket holds")
+	return z, p.ok
+}
+
+// ReadLimitQuota reads a limit_count or limit_token directive.
+func ReadLimitQuota(d *Directive, errs *Errors) (LimitQuota, bool) {
+	l := LimitQuota{Cost: 1, At: d.Pos}
+	p := parameters{d: d, errs: errs, ok: true}
+	for _, a := range d.Args {
+		switch name, value, found := strings.Cut(a.Text, "="); {
+		case name == "zone" && found:
+			l.Zone = value
+		case name == "cost" && found:
+			l.Cost, l.CostFrom = p.number(a, name, value, "a cost is a whole number from 1")
+			if p.ok && l.Cost == 0 && l.CostFrom.Text == "" {
+				p.invalid(a, name, "a cost is a whole number from 1")
+			}
+		default:
+			p.unknown(a)
+		}
+		if !p.ok {
+			return l, false
+		}
+	}
+	p.need("zone", "name the zone that "+d.Name+"_zone declares: zone=NAME")
+	return l, p.ok
+}
+
+// parameters reads NAME=VALUE arguments; the first fault ends it.
+type parameters struct {
+	d    *Directive
+	errs *Errors
+	ok   bool
+}
+
+func (p *parameters) fault(pos Pos, msg, help string) {
+	p.errs.Add(pos, msg, help)
+	p.ok = false
+}
+
+func (p *parameters) invalid(a Word, name, help string) {
+	p.fault(a.Pos, `invalid `+name+` "`+a.Text+`"`, help)
+}
+
+func (p *parameters) unknown(a Word) {
+	badParameter(p.d, a, p.errs)
+	p.ok = false
+}
+
+// need reports a parameter that is not there.
+func (p *parameters) need(name, help string) {
+	for _, a := range p.d.Args {
+		if strings.HasPrefix(a.Text, name+"=") {
+			return
+		}
+	}
+	if p.ok {
+		p.fault(p.d.Pos, `"`+p.d.Name+`" must have "`+name+`" parameter`, "add "+help)
+	}
+}
+
+func (p *parameters) zone(a Word, value string) ZoneSize {
+	z, ok := readZone(a, value, p.errs)
+	p.ok = p.ok && ok
+	return z
+}
+
+// from is the value of a parameter that holds variables, as a word of its own.
+func from(a Word, value string) Word {
+	a.Text = value
+	return a
+}
+
+func (p *parameters) number(a Word, name, value, help string) (int64, Word) {
+	if hasVariable(value) {
+		return 0, from(a, value)
+	}
+	n, ok := ParseInt(value)
+	if !ok {
+		p.invalid(a, name, help)
+	}
+	return n, Word{}
+}
+
+func (p *parameters) window(a Word, value string) (time.Duration, Word) {
+	if hasVariable(value) {
+		return 0, from(a, value)
+	}
+	t, ok := ParseDuration(value)
+	if !ok || t == 0 {
+		p.invalid(a, "window", "a time is a whole number of seconds or a sum such as 1h 30m, 10s, 250ms")
+	}
+	return t, Word{}
+}
+
+func (p *parameters) rate(a Word, value string) (Rate, Word) {
+	if hasVariable(value) {
+		return Rate{}, from(a, value)
+	}
+	r, ok := ParseRate(value)
+	if !ok {
+		p.invalid(a, "rate", "a rate is a number above 0 and r/s, r/m, r/h or r/d: rate=10r/s, rate=0.5r/s")
+	}
+	return r, Word{}
+}
+
+func (p *parameters) timezone(a Word, value string) *time.Location {
+	place, err := time.LoadLocation(value)
+	if err != nil || value == "" {
+		p.invalid(a, "timezone", "a time zone is a name such as Europe/Berlin, UTC, or Local for that of this machine")
+	}
+	return place
+}
+
+func (p *parameters) word(a Word, value string, words ...string) string {
+	for _, w := range words {
+		if w == value {
+			return w
+		}
+	}
+	p.fault(a.Pos, `invalid value "`+a.Text+`"`, "it is one of: "+strings.Join(words, ", "))
+	return ""
+}

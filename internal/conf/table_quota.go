@@ -1,0 +1,48 @@
+package conf
+
+// quotaSpecs holds the limits that nginx does not have.
+func quotaSpecs() []Spec {
+	const sizes = "SIZE and overflow= are as for limit_req_zone. "
+	return []Spec{
+		{Name: "limit_count_zone", Beyond: true, Contexts: HTTP, Min: 4, Max: 8, Merge: Own, Repeat: true,
+			Usage: "KEY zone=NAME:SIZE limit=N window=TIME [algorithm=sliding | fixed | log] [timezone=NAME] [first=on | off] [overflow=evict | reject]",
+			check: (*checker).checkCountZone,
+			Doc: "Declares a zone that counts requests in windows of time. KEY is a text with variables; requests whose key is empty are not counted. " + sizes +
+				"At most N are admitted in a window; refused ones are not counted; 0 refuses all. sliding weighs the previous window by the part of it that still counts " +
+				"(limit to 1048575), fixed begins anew with each window (to 16777215), log keeps the time of each request (to 10000; 8 bytes for each). " +
+				"Windows are 1ms to 366d. Fixed ones are aligned to the epoch, with timezone= to the days of a place (Europe/Berlin), with first=on they begin with a " +
+				"key's first request. limit and window may hold variables; each length of window that they give then has a table of SIZE of its own, and there are at most 16. " +
+				"A changed limit keeps what was counted, a changed window begins afresh."},
+		{Name: "limit_count", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 2, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE]",
+			check: (*checker).checkQuota,
+			Doc: "Limits requests by a limit_count_zone. It acts together with limit_req and limit_token: all of them are asked, and only where none refuses all are " +
+				"charged. A request counts as VALUE, 1 by default; VALUE may hold variables, and where it is 0 the limit does not count the request. All limit_count directives " +
+				"of a scope replace the inherited ones."},
+		quotaStatus("limit_count"), quotaLevel("limit_count"), quotaDryRun("limit_count"),
+		{Name: "limit_token_zone", Beyond: true, Contexts: HTTP, Min: 4, Max: 5, Merge: Own, Repeat: true,
+			Usage: "KEY zone=NAME:SIZE rate=RATE capacity=N [overflow=evict | reject]", check: (*checker).checkTokenZone,
+			Doc: "Declares a zone of token buckets. KEY is a text with variables; requests whose key is empty are not counted. " + sizes +
+				"A bucket is full at first, holds N tokens, and fills at RATE, continuously; a request takes as many as it costs, or is refused; a capacity of 0 refuses all. rate and capacity may hold " +
+				"variables. A bucket fills in at most 73 years."},
+		{Name: "limit_token", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 2, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE]",
+			check: (*checker).checkQuota,
+			Doc: "Limits requests by a limit_token_zone, together with limit_req and limit_count. A request takes VALUE tokens, 1 by default; VALUE may hold variables, and where it is 0 " +
+				"it takes none. All limit_token directives of a scope replace the inherited ones."},
+		quotaStatus("limit_token"), quotaLevel("limit_token"), quotaDryRun("limit_token"),
+	}
+}
+
+func quotaStatus(kind string) Spec {
+	return Spec{Name: kind + "_status", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 1, Usage: "CODE", Default: "503", check: numberIn(400, 599),
+		Doc: "The status of requests that " + kind + " refuses, from 400 to 599."}
+}
+
+func quotaLevel(kind string) Spec {
+	return Spec{Name: kind + "_log_level", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",
+		check: oneOf("info", "notice", "warn", "error"), Doc: "The level at which refusals are logged."}
+}
+
+func quotaDryRun(kind string) Spec {
+	return Spec{Name: kind + "_dry_run", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
+		Doc: "Only counts, logs and sets $" + kind + "_status: nothing is refused. Kinds in dry run are asked about requests that the others let pass, and only charged for those."}
+}

@@ -1,0 +1,34 @@
+package conf
+
+// upstreamSpecs holds the groups of servers and what becomes of a request that one of them fails.
+func upstreamSpecs() []Spec {
+	return []Spec{
+		{Name: "upstream", Contexts: HTTP, Min: 1, Max: 1, Opens: Upstream, Merge: Own, Repeat: true, Usage: "NAME", check: (*checker).checkUpstream,
+			Doc: "A group of servers that proxy_pass can name. Requests go round among them by weight."},
+		{Name: "server", Contexts: Upstream, Min: 1, Max: Any, Merge: Own, Repeat: true,
+			Usage: "ADDRESS [weight=N] [max_conns=N] [max_fails=N] [fail_timeout=TIME] [backup] [down]", check: read(ReadUpstreamServer),
+			Doc: "A server of the group: a host, an address or a unix socket, port 80 if none is given. After max_fails failures (1 by default, 0 turns it " +
+				"off) within fail_timeout (10s) it is left out for fail_timeout. backup is used only if all others fail, down not at all. max_conns " +
+				"bounds the connections to it; 0 means no bound. What counts as a failure says proxy_next_upstream."},
+		{Name: "keepalive", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "N", check: checkKeepaliveCount,
+			Doc: "How many idle connections to the servers of the upstream are kept for the next requests. More may be open at a time; those beyond N are " +
+				"closed after their answer."},
+		{Name: "keepalive_requests", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "N", Default: "1000", check: checkNumber,
+			Doc: "How many requests a kept connection to the upstream may carry before it is closed."},
+		{Name: "keepalive_time", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "TIME", Default: "1h", check: checkMillis,
+			Doc: "How old a kept connection to the upstream may be; after it the next answer closes it."},
+		{Name: "keepalive_timeout", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "TIME", Default: "60s", check: checkMillis,
+			Doc: "How long a kept connection to the upstream stays open without a request."},
+		{Name: "proxy_next_upstream", Contexts: httpToLocation, Min: 1, Max: Any, Merge: List, Repeat: true, Default: "error timeout",
+			Usage: "error | timeout | invalid_header | http_500 | http_502 | http_503 | http_504 | http_403 | http_404 | http_429 | non_idempotent | off …",
+			check: wordsOf("error", "timeout", "invalid_header", "non_idempotent", "http_500", "http_502", "http_503", "http_504", "http_403", "http_404",
+				"http_429", "updating", "off"),
+			Doc: "When a request goes on to another server: the connection failed, the server took too long, its answer breaks the protocol, or it " +
+				"answered with one of these statuses. A request that may not be repeated (POST, LOCK, PATCH) goes on only as long as nothing of it was " +
+				"sent, unless non_idempotent is given. off never goes on. All but 403 and 404 count as failures of the server. updating has no effect."},
+		{Name: "proxy_next_upstream_tries", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "N", Default: "0", check: checkNumber,
+			Doc: "How many servers a request may be sent to in all; 0 means no bound."},
+		{Name: "proxy_next_upstream_timeout", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "0", check: checkMillis,
+			Doc: "For how long a request may go on to other servers, counted from the first; 0 means no bound."},
+	}
+}

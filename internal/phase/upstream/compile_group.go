@@ -1,0 +1,84 @@
+package upstream
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/phase"
+)
+
+// compileGroup makes the group of an upstream block.
+func (s *Set) compileGroup(env *phase.Env, d *conf.Directive) *group {
+	g := &group{name: []byte(d.Arg(0))}
+	for _, sd := range d.Block.Own("server") {
+		server, ok := conf.ReadUpstreamServer(sd, env.Errors)
+		if !ok {
+			continue
+		}
+		peers, fault := resolve(server.Endpoint)
+		if fault != "" {
+			env.Errors.Add(sd.At(0), fault+` in upstream "`+sd.Arg(0)+`"`, "names are looked up when the configuration is loaded")
+			continue
+		}
+		for _, p := range peers {
+			p.weight, p.effective = int(server.Weight), int(server.Weight)
+			p.maxFails, p.maxConns = int(server.MaxFails), int(server.MaxConns)
+			p.failTimeout, p.down = int64(server.FailTimeout/time.Second), server.Down
+			if server.Backup {
+				g.backup = append(g.backup, p)
+			} else {
+				g.primary = append(g.primary, p)
+			}
+		}
+	}
+	if k := d.Block.Own("keepalive"); len(k) > 0 {
+		n, _ := conf.ParseInt(k[len(k)-1].Arg(0)) // the table has checked it
+		g.idle = &idle{max: int(n), timeout: time.Minute, requests: 1000, age: time.Hour, now: env.Now}
+		g.idle.configure(env, d.Block)
+	}
+	return g
+}
+
+// configure reads what the block says of kept connections. The directives of the http block with the same names are about
+// clients.
+func (k *idle) configure(env *phase.Env, block *conf.Scope) {
+	for _, d := range block.Own("keepalive_requests", "keepalive_time", "keepalive_timeout") {
+		if d.Name == "keepalive_requests" {
+			n, _ := d.Int(env.Errors, 0)
+			k.requests = int(n)
+			continue
+		}
+		t, _ := d.Duration(env.Errors, 0)
+		if d.Name == "keepalive_time" {
+			k.age = t
+		} else {
+			k.timeout = t
+		}
+	}
+}
+
+// resolve returns the peers of an address. fault is nginx's word for why there are none.
+func resolve(e conf.Endpoint) (peers []*peer, fault string) {
+	switch {
+	case e.Unix != "":
+		return []*peer{unixPeer(e.Unix)}, ""
+	case e.Addr.IsValid():
+		return []*peer{tcpPeer(netip.AddrPortFrom(e.Addr, uint16(e.Port)))}, ""
+	}
+	found, err := net.DefaultResolver.LookupNetIP(context.Background(), "ip", e.Host)
+	if err != nil || len(found) == 0 {
+		return nil, "host not found"
+	}
+	// IPv4 first, as ngx_inet_resolve_host does.
+	slices.SortStableFunc(found, func(a, b netip.Addr) int {
+		return a.Unmap().BitLen() - b.Unmap().BitLen()
+	})
+	for _, a := range found {
+		peers = append(peers, tcpPeer(netip.AddrPortFrom(a.Unmap(), uint16(e.Port))))
+	}
+	return peers, ""
+}

@@ -1,0 +1,305 @@
+package tlsconf
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/openssl"
+	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/vars"
+)
+
+// Env is what servers are compiled with.
+type Env struct {
+	Vars     *vars.Table
+	Errors   *conf.Errors
+	Sessions *Sessions
+	Dir      string // what relative names of files belong to: the folder of the configuration file
+}
+
+// Server is the TLS side of one server. It is immutable.
+type Server struct {
+	config   *tls.Config
+	versions map[uint16]*tls.Config // one for each version, where those that are spoken have a gap
+	rejects  bool
+	Record   int // bytes that are encrypted at a time: ssl_buffer_size
+}
+
+// Rejects reports whether the server refuses handshakes.
+func (s *Server) Rejects() bool { return s.rejects }
+
+// Config returns the configuration for a client that means this server.
+func (s *Server) Config(hello *tls.ClientHelloInfo) *tls.Config {
+	for _, v := range hello.SupportedVersions { // the client's best first
+		if c := s.versions[v]; c != nil {
+			return c
+		}
+	}
+	return s.config
+}
+
+// maxRecord is the most that TLS encrypts at a time.
+const maxRecord = 16 << 10
+
+// Compile reads the directives of a server. It returns nil where the server has no certificate and does not refuse
+// handshakes either: it then has no TLS of its own. Faults go to env.Errors.
+func Compile(env *Env, s *conf.Scope) *Server {
+	c := &compiler{env: env, scope: s}
+	passwords := c.passwords()
+	certs, keys := s.All("ssl_certificate"), s.All("ssl_certificate_key")
+	rejects := c.flag("ssl_reject_handshake", false)
+	if len(certs) == 0 && !rejects {
+		return nil
+	}
+	if len(keys) < len(certs) {
+		c.fault(`no "ssl_certificate_key" is defined for certificate "`+shown(certs[len(certs)-1].Arg(0))+`"`, "each ssl_certificate has a key of its own")
+		return nil
+	}
+	out := &Server{config: &tls.Config{NextProtos: []string{"http/1.1"}, DynamicRecordSizingDisabled: true}, rejects: rejects, Record: c.record()}
+	versions := c.versions()
+	out.config.MinVersion, out.config.MaxVersion = versions[0], versions[len(versions)-1]
+	mark := c.certificates(out.config, certs, keys, passwords)
+	c.ciphers(out.config)
+	c.groups(out.config)
+	c.keep(out.config, mark)
+	if rejects {
+		out.config = new(tls.Config) // without certificates crypto/tls answers as nginx does: unrecognized_name
+		return out
+	}
+	if int(out.config.MaxVersion-out.config.MinVersion) >= len(versions) {
+		out.versions = map[uint16]*tls.Config{}
+		for _, v := range versions {
+			one := out.config.Clone()
+			one.MinVersion, one.MaxVersion = v, v
+			out.versions[v] = one
+		}
+	}
+	return out
+}
+
+type compiler struct {
+	env   *Env
+	scope *conf.Scope
+}
+
+// fault reports what nginx finds when the directives of a server are merged: without a place.
+func (c *compiler) fault(msg, help string) { c.env.Errors.Late(conf.AtHTTPEnd, conf.Pos{}, msg, help) }
+
+func (c *compiler) flag(name string, otherwise bool) bool {
+	if d, found := c.scope.Get(name); found {
+		if on, good := d.Flag(c.env.Errors); good {
+			return on
+		}
+	}
+	return otherwise
+}
+
+func (c *compiler) record() int {
+	if d, found := c.scope.Get("ssl_buffer_size"); found {
+		if n, good := d.Size(c.env.Errors, 0); good && n > 0 {
+			return int(min(n, maxRecord))
+		}
+	}
+	return maxRecord
+}
+
+func (c *compiler) versions() []uint16 {
+	if d, found := c.scope.Get("ssl_protocols"); found {
+		if p, good := conf.ReadProtocols(d, c.env.Errors); good {
+			return p.Versions
+		}
+	}
+	return []uint16{tls.VersionTLS12, tls.VersionTLS13}
+}
+
+// shown is the name of a certificate as messages have it, without a key that stands in the directive itself.
+func shown(word string) string {
+	if strings.HasPrefix(word, "data:") {
+		return "data:"
+	}
+	return word
+}
+
+// maxPasswords is how much of a file of passwords is read.
+const maxPasswords = 64 << 10
+
+// passwords reads ssl_password_file.
+func (c *compiler) passwords() (list []string) {
+	d, found := c.scope.Get("ssl_password_file")
+	if !found {
+		return nil
+	}
+	path := newSource(d.Arg(0), c.env.Dir).path
+	f, err := os.Open(path)
+	if err != nil {
+		c.env.Errors.Add(d.Pos, fmt.Sprintf("open() %q failed (%s)", path, errorlog.Errno(err)), "")
+		return nil
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPasswords))
+	if err != nil {
+		c.env.Errors.Add(d.Pos, fmt.Sprintf("read() %q failed (%s)", path, errorlog.Errno(err)), "")
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// certificates makes config answer with one of the pairs. mark tells apart who has other certificates.
+func (c *compiler) certificates(config *tls.Config, certs, keys []*conf.Directive, passwords []string) (mark []byte) {
+	sum := sha256.New()
+	var pairs []*tls.Certificate
+	var dynamic []*template
+	for i := range certs {
+		if usesVariables(certs[i]) || usesVariables(keys[i]) {
+			cert, key := c.env.Vars.CompileWord(certs[i].Args[0], c.env.Errors), c.env.Vars.CompileWord(keys[i].Args[0], c.env.Errors)
+			if cert != nil && key != nil {
+				dynamic = append(dynamic, &template{env: c.env, cert: cert, key: key, passwords: passwords})
+			}
+			fmt.Fprintf(sum, "%q", certs[i].Arg(0))
+			continue
+		}
+		p, failed := pair(newSource(certs[i].Arg(0), c.env.Dir), newSource(keys[i].Arg(0), c.env.Dir), passwords)
+		if failed != nil {
+			c.fault(failed.msg, failed.help)
+			continue
+		}
+		sum.Write(p.Certificate[0])
+		pairs = append(pairs, p)
+	}
+	config.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if len(dynamic) == 0 {
+			return choose(hello, pairs), nil
+		}
+		all := pairs[:len(pairs):len(pairs)]
+		for _, t := range dynamic {
+			p, err := t.load(hello)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+		return choose(hello, all), nil
+	}
+	return sum.Sum(nil)[:16]
+}
+
+func usesVariables(d *conf.Directive) bool { return strings.Contains(d.Arg(0), "$") }
+
+// choose returns the pair for a client: one that its algorithms fit, of ECDSA before others, whatever names it has.
+func choose(hello *tls.ClientHelloInfo, pairs []*tls.Certificate) *tls.Certificate {
+	if len(pairs) == 1 {
+		return pairs[0]
+	}
+	nameless := *hello
+	nameless.ServerName = ""
+	var fits *tls.Certificate
+	for _, p := range pairs {
+		if nameless.SupportsCertificate(p) == nil && (fits == nil || isRSA(fits) && !isRSA(p)) {
+			fits = p
+		}
+	}
+	if fits == nil {
+		return pairs[0]
+	}
+	return fits
+}
+
+func isRSA(p *tls.Certificate) bool { return p.Leaf.PublicKeyAlgorithm == x509.RSA }
+
+// template is a pair whose names are known only with a client.
+type template struct {
+	env       *Env
+	cert, key *vars.Template
+	passwords []string
+}
+
+// Peer is what a connection can tell that is being shaken hands with: hello.Conn of an edge.
+type Peer interface{ Info() *request.Conn }
+
+// load reads the pair for a client.
+func (t *template) load(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	r := &request.Request{Conn: &request.Conn{}}
+	if p, ok := hello.Conn.(Peer); ok {
+		r.Conn = p.Info()
+	}
+	r.Reset()
+	r.ClientAddr = r.Conn.PeerAddr
+	r.Slots = make([]request.Slot, t.env.Vars.Slots())
+	cert, key := string(t.cert.Append(r, nil)), string(t.key.Append(r, nil))
+	p, failed := pair(newSource(cert, t.env.Dir), newSource(key, t.env.Dir), t.passwords)
+	if failed != nil {
+		return nil, failed
+	}
+	return p, nil
+}
+
+func (c *compiler) ciphers(config *tls.Config) {
+	d, found := c.scope.Get("ssl_ciphers")
+	text := "HIGH:!aNULL:!MD5"
+	if found {
+		text = d.Arg(0)
+	}
+	list, fault := openssl.ParseCiphers(text)
+	config.CipherSuites = list.Suites
+	switch {
+	case fault != "":
+		c.fault(fmt.Sprintf("SSL_CTX_set_cipher_list(%q) failed (SSL: %s)", text, fault), "for example HIGH:!aNULL:!MD5")
+	case len(list.Suites) == 0 && config.MinVersion < tls.VersionTLS13:
+		c.fault(fmt.Sprintf("ssl_ciphers %q leaves none that is there", text), "suites with ECDHE and RSA are, with AES and ChaCha20: HIGH:!aNULL:!MD5")
+	case len(list.Absent) > 0:
+		c.env.Errors.Mention(d.Pos, `"ssl_ciphers" names what is not there: `+strings.Join(list.Absent, " "), "clients get one of the others")
+	}
+}
+
+func (c *compiler) groups(config *tls.Config) {
+	d, found := c.scope.Get("ssl_ecdh_curve")
+	if !found || d.Arg(0) == "auto" {
+		return
+	}
+	list, unknown, good := openssl.ParseGroups(d.Arg(0))
+	switch {
+	case unknown != "":
+		c.fault(fmt.Sprintf("SSL_CTX_set1_curves_list(%q) failed (SSL: %s)", d.Arg(0), openssl.GroupUnknown(unknown)), "for example X25519:prime256v1:secp384r1")
+	case !good:
+		c.fault(fmt.Sprintf("SSL_CTX_set1_curves_list(%q) failed", d.Arg(0)), "each group may stand there once")
+	case len(list.Groups) == 0:
+		c.fault(fmt.Sprintf("ssl_ecdh_curve %q leaves none that is there", d.Arg(0)), "these are: X25519MLKEM768, X25519, prime256v1, secp384r1, secp521r1")
+	case len(list.Absent) > 0:
+		c.env.Errors.Mention(d.Pos, `"ssl_ecdh_curve" names what is not there: `+strings.Join(list.Absent, " "), "clients get one of the others")
+	}
+	config.CurvePreferences = list.Groups
+}
+
+// keep arranges for clients that come again.
+func (c *compiler) keep(config *tls.Config, mark []byte) {
+	var cache conf.SessionCache
+	if d, found := c.scope.Get("ssl_session_cache"); found {
+		cache, _ = conf.ReadSessionCache(d, c.env.Errors)
+	}
+	k := &keeper{sessions: c.env.Sessions, mark: mark, timeout: 5 * time.Minute}
+	if d, found := c.scope.Get("ssl_session_timeout"); found {
+		k.timeout, _ = d.Seconds(c.env.Errors, 0)
+	}
+	tickets := c.flag("ssl_session_tickets", true)
+	switch {
+	case cache.Off, !tickets && !cache.Kept():
+		config.SessionTicketsDisabled = true
+		return
+	case !tickets:
+		k.cache = c.env.Sessions.cache(cache)
+	}
+	k.install(config)
+}

@@ -1,0 +1,162 @@
+package tlsconf
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/conf"
+)
+
+// Sessions is what outlives a configuration of the sessions that clients may take up again: the keys of tickets, which change
+// every day, and the shared caches. Safe for many goroutines.
+type Sessions struct {
+	now     func() limitgate.Time
+	tickets *tls.Config // for its keys alone
+
+	mu     sync.Mutex // guards caches
+	caches map[string]*cache
+}
+
+// NewSessions returns sessions of which there are none yet.
+func NewSessions(now func() limitgate.Time) *Sessions {
+	return &Sessions{now: now, tickets: new(tls.Config), caches: map[string]*cache{}}
+}
+
+// sessionBytes is about what one session takes in nginx's caches: a megabyte is said to hold 4000.
+const sessionBytes = 256
+
+// cache returns the cache that a directive wants: the one of its name, of the size it has now, or a new one.
+func (s *Sessions) cache(c conf.SessionCache) *cache {
+	if c.Name == "" {
+		return &cache{room: int(c.Number), byID: map[sessionID]*kept{}}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	shared := s.caches[c.Name]
+	if shared == nil {
+		shared = &cache{byID: map[sessionID]*kept{}}
+		s.caches[c.Name] = shared
+	}
+	shared.resize(int(c.Bytes / sessionBytes))
+	return shared
+}
+
+// keeper says how the sessions of one server are kept.
+type keeper struct {
+	sessions *Sessions
+	cache    *cache // nil: the client keeps them
+	mark     []byte // of the servers that may take a session up again: the same certificates
+	timeout  time.Duration
+}
+
+// install makes a server's configuration use k.
+func (k *keeper) install(c *tls.Config) {
+	c.WrapSession, c.UnwrapSession = k.wrap, k.unwrap
+}
+
+// wrap makes the ticket that a client gets: the session itself, or where it is kept.
+func (k *keeper) wrap(state tls.ConnectionState, session *tls.SessionState) ([]byte, error) {
+	session.Extra = append(session.Extra, k.note())
+	if k.cache == nil {
+		return k.sessions.tickets.EncryptTicket(state, session)
+	}
+	b, err := session.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	return k.cache.put(b), nil
+}
+
+// note is what stands in a session for us: whose it is, and since when.
+func (k *keeper) note() []byte {
+	return binary.BigEndian.AppendUint64(append([]byte(nil), k.mark...), uint64(k.sessions.now()))
+}
+
+// unwrap returns the session of a ticket, nil where it must not be taken up again.
+func (k *keeper) unwrap(ticket []byte, state tls.ConnectionState) (*tls.SessionState, error) {
+	var session *tls.SessionState
+	var err error
+	if k.cache == nil {
+		session, err = k.sessions.tickets.DecryptTicket(ticket, state)
+	} else if b := k.cache.get(ticket); b != nil {
+		session, err = tls.ParseSessionState(b)
+	}
+	if session == nil || err != nil {
+		return nil, nil // a ticket that can't be read is none
+	}
+	for _, note := range session.Extra {
+		if len(note) != len(k.mark)+8 || !bytes.Equal(note[:len(k.mark)], k.mark) {
+			continue
+		}
+		since := limitgate.Time(binary.BigEndian.Uint64(note[len(k.mark):]))
+		if age := k.sessions.now() - since; age >= 0 && age <= limitgate.Time(k.timeout) {
+			return session, nil
+		}
+	}
+	return nil, nil
+}
+
+type sessionID [32]byte
+
+// cache holds sessions on this side, of which the client knows a random number only. Where it is full, the oldest goes.
+type cache struct {
+	mu     sync.Mutex // guards all below
+	room   int
+	byID   map[sessionID]*kept
+	oldest *kept // a list in the order of keeping
+	newest *kept
+}
+
+type kept struct {
+	id    sessionID
+	state []byte
+	next  *kept
+}
+
+func (c *cache) resize(room int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.room = room
+	c.shrink(room)
+}
+
+// shrink forgets the oldest until no more than room are left.
+func (c *cache) shrink(room int) {
+	for len(c.byID) > room {
+		delete(c.byID, c.oldest.id)
+		c.oldest = c.oldest.next
+	}
+}
+
+func (c *cache) put(state []byte) []byte {
+	k := &kept{state: state}
+	_, _ = rand.Read(k.id[:]) // it does not fail
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shrink(max(c.room-1, 0))
+	if len(c.byID) == 0 {
+		c.oldest = k
+	} else {
+		c.newest.next = k
+	}
+	c.newest = k
+	c.byID[k.id] = k
+	return append([]byte(nil), k.id[:]...)
+}
+
+func (c *cache) get(id []byte) []byte {
+	if len(id) != len(sessionID{}) {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k := c.byID[sessionID(id)]; k != nil {
+		return k.state
+	}
+	return nil
+}
