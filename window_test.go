@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func TestValidate(t *testing.T) {
@@ -105,6 +107,69 @@ func TestWindowTime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestYears: states that keep their time in part of a word take what is long past for past, and what lies ahead, because the
+// clock was set back, for that, as far as the pictures of their words say.
+func TestYears(t *testing.T) {
+	const year = 365 * day
+	for _, c := range []struct {
+		name  string
+		limit Algorithm
+		fills int
+		past  time.Duration // for so long it is told from what lies ahead
+		ahead time.Duration
+	}{
+		{"fixed", Count{Limit: 3, Window: time.Minute, Windowing: Fixed}, 3, 30 * year, 4 * year},
+		{"first", Count{Limit: 3, Window: time.Minute, Windowing: Fixed, First: true}, 3, 30 * year, 4 * year},
+		{"sliding", Count{Limit: 3, Window: time.Minute}, 3, 27 * year, 3 * year},
+		{"sliding seconds", Count{Limit: 3, Window: time.Second}, 3, 192 * day, day},
+		{"nginx", Req{Rate: PerSecond(1), Burst: 2, NoDelay: true, Arithmetic: Nginx}, 3, 30 * year, 4 * year},
+		{"nginx wide", Req{Rate: PerSecond(1), Burst: 5000, NoDelay: true, Arithmetic: Nginx}, 5001, 37 * day, 12 * day},
+	} {
+		for _, d := range []time.Duration{c.past, c.past * 3 / 4, c.past / 2} {
+			r := &run{t: t, steps: c.limit.Compile()}
+			for range c.fills {
+				r.want(c.name, t0, 1, Passed, 0)
+			}
+			if r.ask(t0, 1).Admitted() {
+				t.Errorf("%s: not full", c.name)
+			}
+			r.want(c.name+" idle for "+d.String(), t0.Add(d), Cost(min(c.fills, 3)), Passed, 0)
+		}
+		for _, d := range []time.Duration{c.ahead, c.ahead / 2} {
+			r := &run{t: t, steps: c.limit.Compile()}
+			for range c.fills {
+				r.want(c.name, t0, 1, Passed, 0)
+			}
+			if r.ask(t0.Add(-d), 1).Admitted() {
+				t.Errorf("%s: set back by %v, a full state is a new one", c.name, d)
+			}
+		}
+	}
+}
+
+// TestWindowRetryIsExact: at the instant that a refusal names the request passes, and a nanosecond earlier it does not, in
+// whatever state a sliding window is.
+func TestWindowRetryIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		window := rapid.SampledFrom([]time.Duration{time.Millisecond, 7 * time.Millisecond, time.Second, time.Minute, 31 * day}).Draw(t, "window")
+		g := newSlidingSteps(Count{Limit: rapid.Int64Range(1, 100).Draw(t, "limit"), Window: window})
+		index := int64(t0) / int64(window)
+		s := packSliding(index, rapid.Int64Range(0, g.limit).Draw(t, "previous"), rapid.Int64Range(0, g.limit).Draw(t, "current"))
+		now := Time(index*int64(window) + rapid.Int64Range(0, int64(window)-1).Draw(t, "now"))
+		cost := Cost(rapid.Int64Range(1, g.limit).Draw(t, "cost"))
+		_, d := decide(g, s, now, cost, 0)
+		if d.Admitted() {
+			return
+		}
+		if _, again := decide(g, s, now.Add(d.RetryAfter()), cost, 0); !again.Admitted() {
+			t.Fatalf("limit %d in %v, state %x: refused at %d, and after %v again", g.limit, window, s, now, d.RetryAfter())
+		}
+		if _, early := decide(g, s, now.Add(d.RetryAfter()-1), cost, 0); early.Admitted() {
+			t.Fatalf("limit %d in %v, state %x: refused at %d, but admitted before %v", g.limit, window, s, now, d.RetryAfter())
+		}
+	})
 }
 
 // TestWindowCost: a cost above the limit never passes, has no time after which it would, and changes nothing.

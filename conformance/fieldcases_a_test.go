@@ -158,15 +158,27 @@ func TestFieldCasesAGateway(t *testing.T) {
 	pass := "proxy_pass http://127.0.0.1:@8081@;"
 
 	t.Run("6", func(t *testing.T) { // limits come before access: who is refused entry was counted
-		g := fieldSite(t, zone, "location / { limit_req zone=a burst=4 nodelay; deny all; "+pass+" }")
+		g := fieldSite(t, zone+"limit_req_zone $server_port zone=b:1m rate=1r/m;", "location / { limit_req zone=a burst=4 nodelay; deny all; "+pass+" } "+
+			"location /password { limit_req zone=b burst=4 nodelay; auth_basic r; auth_basic_user_file users; "+pass+" }")
 		if denied, limited := asks(t, g, 5, 403, "/"), asks(t, g, 15, 429, "/"); denied != 5 || limited != 15 {
 			t.Errorf("got %d of 403 first and %d of 429 then, want 5 and 15", denied, limited)
 		}
+		g.Write("users", "u:{PLAIN}p\n")
+		const wrong = "Authorization: Basic dTp4"
+		if denied, limited := asks(t, g, 5, 401, "/password", wrong), asks(t, g, 15, 429, "/password", wrong); denied != 5 || limited != 15 {
+			t.Errorf("wrong passwords: got %d of 401 first and %d of 429 then, want 5 and 15", denied, limited)
+		}
 	})
 	t.Run("7", func(t *testing.T) { // return comes before limits
-		g := fieldSite(t, zone, "location / { limit_req zone=a; return 404; }")
-		if got := count(atOnce(t, g.Addr(8080), "/", 100), 404); got != 100 {
-			t.Errorf("got %d of 100 answered by return, want all", got)
+		g := fieldSite(t, zone, "location / { limit_req zone=a; return 404; } location /if { limit_req zone=a; if ($args) { return 404; } "+pass+" } "+
+			"location /rewrite { limit_req zone=a; rewrite ^ / last; }")
+		for _, path := range []string{"/", "/if?x", "/rewrite"} {
+			if got := count(atOnce(t, g.Addr(8080), path, 100), 404); got != 100 {
+				t.Errorf("%s: got %d of 100 answered by return, want all", path, got)
+			}
+		}
+		if got := asks(t, g, 3, 200, "/if"); got != 1 {
+			t.Errorf("without the return: got %d of 3 passed, want 1: the zone was untouched", got)
 		}
 	})
 	t.Run("8", func(t *testing.T) { // limits of a location take the place of those around it
@@ -187,6 +199,11 @@ func TestFieldCasesAGateway(t *testing.T) {
 		}
 		if got := asks(t, g, 2, 200, "/b"); got != 1 {
 			t.Errorf("straight to /b: got %d of 2 passed, want 1: its zone was untouched", got)
+		}
+		g = fieldSite(t, zone+"limit_req_zone $server_port zone=b:1m rate=1r/m;",
+			"location / { limit_req zone=a burst=9 nodelay; try_files /none /b; } location /b { limit_req zone=b; "+pass+" }")
+		if got := asks(t, g, 5, 200, "/"); got != 5 {
+			t.Errorf("by way of try_files: got %d of 5 passed, want 5", got)
 		}
 	})
 	t.Run("11", func(t *testing.T) { // a long key is counted

@@ -1,9 +1,11 @@
 package conformance
 
 import (
+	"encoding/base64"
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,7 @@ var masks = []struct {
 	{regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d `), "DATE "},
 	{regexp.MustCompile(`\] \d+#\d+: \*\d+ `), "] PID#TID: *CONN "},
 	{regexp.MustCompile(`excess: \d+\.\d{3}`), "excess: N"},
-	{regexp.MustCompile(`(127\.0\.0\.1|localhost):\d+`), "ADDR"},
+	{regexp.MustCompile(`(127\.0\.0\.1|localhost|first\.example):\d+`), "ADDR"},
 	{regexp.MustCompile(`/tmp/\S*?/\d{3}/`), "PREFIX/"},
 	{regexp.MustCompile(`nginx(/[0-9.]+)?`), "SERVER"},
 	{regexp.MustCompile(`limitgate(/[0-9A-Za-z.+-]+)?`), "SERVER"},
@@ -120,6 +122,11 @@ func httpGet(target string, headers ...string) string {
 	return "GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + strings.Join(append(headers, ""), "\r\n") + "\r\n"
 }
 
+// auth is httpGet with a name and a password.
+func auth(target, credentials string) string {
+	return httpGet(target, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(credentials)))
+}
+
 func repeat(n int, raw string) []string {
 	var out []string
 	for range n {
@@ -129,7 +136,7 @@ func repeat(n int, raw string) []string {
 }
 
 func TestSideBySide(t *testing.T) {
-	for _, s := range sides {
+	for _, s := range slices.Concat(sides, rewriteSides) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			want := look(t, gatewaytest.Nginx(t), s)

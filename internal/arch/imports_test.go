@@ -18,6 +18,7 @@ var imports = map[string][]string{
 	"internal/header":           {},
 	"internal/h1":               {"internal/header"},
 	"internal/proxyproto":       {},
+	"internal/password":         {},
 	"internal/conf/syntax":      {},
 	"internal/conf":             {".", "internal/conf/syntax"},
 	"internal/conf/gendocs":     {"internal/conf"},
@@ -47,7 +48,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logformat", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
@@ -95,6 +96,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 var outsiders = map[string][]string{
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/daemon":     {"golang.org/x/sys"},
+	"internal/password":   {"golang.org/x/crypto"},
 	"internal/proxyproto": {"github.com/pires/go-proxyproto"},
 	"cmd/limitgate":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},
 }

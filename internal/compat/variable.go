@@ -6,6 +6,11 @@ import "strings"
 var substitutes = [...]struct{ ours, nginxs, note string }{
 	{"binary_client_network", "binary_remote_addr", "$binary_client_network becomes $binary_remote_addr: nginx counts each IPv6 address alone"},
 	{"client_network", "remote_addr", "$client_network becomes $remote_addr: nginx counts each IPv6 address alone"},
+	// Nginx has a variable for any field of an answer; one that no answer has is a dash in a log.
+	{"limit_count_status", "sent_http_limit_count_status", "$limit_count_status becomes a variable without a value: nginx has no limit_count"},
+	{"limit_count_remaining", "sent_http_limit_count_remaining", "$limit_count_remaining becomes a variable without a value: nginx has no limit_count"},
+	{"limit_token_status", "sent_http_limit_token_status", "$limit_token_status becomes a variable without a value: nginx has no limit_token"},
+	{"limit_token_remaining", "sent_http_limit_token_remaining", "$limit_token_remaining becomes a variable without a value: nginx has no limit_token"},
 }
 
 // variables replaces the variables in args that nginx does not have, and says which those were.

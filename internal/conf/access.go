@@ -1,5 +1,10 @@
 package conf
 
+import (
+	"slices"
+	"strings"
+)
+
 // ReadPeers reads set_real_ip_from: an address, a prefix, unix: or a host name.
 func ReadPeers(d *Directive, errs *Errors) (Network, bool) {
 	if d.Arg(0) == "unix:" {
@@ -34,4 +39,23 @@ func noteLowBits(d *Directive, lowBits bool, errs *Errors) {
 	if lowBits {
 		errs.Note(d.At(0), "low address bits of "+d.Arg(0)+" are meaningless", "")
 	}
+}
+
+// exceptable are the methods that limit_except knows by name (ngx_methods_names).
+var exceptable = [...]string{"GET", "HEAD", "POST", "PUT", "DELETE", "MKCOL", "COPY", "MOVE", "OPTIONS", "PROPFIND", "PROPPATCH", "LOCK", "UNLOCK", "PATCH"}
+
+// ReadMethods reads limit_except: the methods for which its block does not hold, in capitals.
+func ReadMethods(d *Directive, errs *Errors) (methods []string, good bool) {
+	for _, w := range d.Args {
+		method := strings.ToUpper(w.Text)
+		if !slices.Contains(exceptable[:], method) {
+			errs.Add(w.Pos, `invalid method "`+w.Text+`"`, "it is one of: "+strings.Join(exceptable[:], ", "))
+			return nil, false
+		}
+		methods = append(methods, method)
+	}
+	if slices.Contains(methods, "GET") {
+		methods = append(methods, "HEAD")
+	}
+	return methods, true
 }

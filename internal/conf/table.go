@@ -22,6 +22,7 @@ func Groups() []Group {
 		{"Process and events", "", mainSpecs()},
 		{"Servers and locations", "", serverSpecs()},
 		{"Requests and connections", "", requestSpecs()},
+		{"Rewriting and ways inside", "", rewriteSpecs()},
 		{"Answers", "", answerSpecs()},
 		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", append(limitSpecs(), quotaSpecs()...)},
 		{"Client address", "", realipSpecs()},

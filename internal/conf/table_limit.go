@@ -73,5 +73,18 @@ func accessSpecs() []Spec {
 				"inherited ones. Limits come before: a client that is denied was counted."},
 		{Name: "deny", Contexts: contexts, Min: 1, Max: 1, Merge: List, Repeat: true, Usage: "ADDRESS | ADDRESS/BITS | unix: | all", check: read(ReadRule),
 			Doc: "Answers these clients with 403. See allow for how rules act together."},
+		{Name: "satisfy", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "all | any", Default: "all", check: oneOf("all", "any"),
+			Doc: "Whether a request must pass allow and deny as well as auth_basic, or one of them is enough."},
+		{Name: "auth_basic", Contexts: httpToLocation | LimitExcept, Min: 1, Max: 1, Usage: "REALM | off", Default: "off",
+			Doc: "Asks for a name and a password by HTTP's Basic scheme, of those in auth_basic_user_file. REALM may hold variables; off asks for none. Limits come before, and so bound " +
+				"how often passwords are tried."},
+		{Name: "auth_basic_user_file", Contexts: httpToLocation | LimitExcept, Min: 1, Max: 1, Usage: "FILE",
+			Doc: "Lines NAME:PASSWORD[:COMMENT] for auth_basic; relative names belong to the folder of the configuration file. FILE may hold variables. Passwords are as htpasswd, " +
+				"openssl passwd and mkpasswd write them: $apr1$, $1$, $5$, $6$, $2a$, $2b$, $2y$ (bcrypt), {SHA}, {SSHA}, {PLAIN}, or crypt's thirteen letters."},
+		{Name: "auth_delay", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "0s", check: checkMillis,
+			Doc: "How long a request waits for its 401."},
+		{Name: "limit_except", Contexts: Location, Min: 1, Max: Any, Opens: LimitExcept, Merge: Own, Usage: "METHOD…", check: read(ReadMethods),
+			Doc: "Directives for requests with other methods than these, in place of what the location says; GET includes HEAD. It holds allow, deny, auth_basic, proxy_pass and " +
+				"access_log, and inherits all but set, rewrite, return, if and try_files."},
 	}
 }

@@ -29,6 +29,18 @@ func quotaSpecs() []Spec {
 			Doc: "Limits requests by a limit_token_zone, together with limit_req and limit_count. A request takes VALUE tokens, 1 by default; VALUE may hold variables, and where it is 0 " +
 				"it takes none. All limit_token directives of a scope replace the inherited ones."},
 		quotaStatus("limit_token"), quotaLevel("limit_token"), quotaDryRun("limit_token"),
+		{Name: "limit_exempt", Beyond: true, Contexts: httpToLocation, Min: 1, Max: Any, Merge: List, Repeat: true, Usage: "ADDRESS | ADDRESS/BITS | unix: … | none",
+			check: read(ReadExempt),
+			Doc: "Clients that no limit counts: neither limit_req nor limit_count, limit_token or limit_conn, and their variables stay without a value. limit_rate is not " +
+				"concerned. The client is the real one, behind set_real_ip_from. All limit_exempt directives of a scope replace the inherited ones; none alone takes them away."},
+		{Name: "limit_error_body", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 1, Usage: "html | json | FILE", Default: "html", check: read(ReadErrorBody),
+			Doc: "What the answer to a refused request says: html is the page of its status, json a problem (RFC 9457) with the name of the zone and, where there is one, the time to retry " +
+				"after; FILE, which is relative to the folder of the configuration and read with it, is sent as it is, with a type by the end of its name (.html, .json, .txt, .xml). " +
+				"An error_page for the status comes before."},
+		{Name: "limit_client_network", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 2, Usage: "[ipv4=BITS] [ipv6=BITS]", Default: "ipv4=32 ipv6=64",
+			check: read(ReadClientNetwork),
+			Doc: "How much of a client's address $client_network and $binary_client_network keep: 1 to 32 bits of IPv4, 1 to 128 of IPv6. Who has an IPv6 network " +
+				"has a /64 at least, and can change the rest of an address at will."},
 	}
 }
 

@@ -29,16 +29,25 @@ func (r *Request) atLeast11() bool { return r.l.major == 1 && r.l.minor > 0 }
 // Protocol is $server_protocol as it came; "HTTP/0.9" isn't written on the wire and is empty here.
 func (r *Request) Protocol(b []byte) []byte { return r.l.protocol.Of(b) }
 
-// Path is $uri before any rewrite: the normalised path. It is a piece of b or belongs to r until Reset.
+// Path is $uri before any rewrite: the normalised path. It is a piece of b or belongs to r until Reset; nil where there is
+// none.
 func (r *Request) Path(b []byte) []byte {
-	if r.pathOwned {
+	switch {
+	case r.pathOwned:
 		return r.pathBuf
+	case r.path.Len() == 0:
+		return nil
 	}
 	return r.path.Of(b)
 }
 
-// Args is $args.
-func (r *Request) Args(b []byte) []byte { return r.args.Of(b) }
+// Args is $args; nil where there are none.
+func (r *Request) Args(b []byte) []byte {
+	if r.args.Len() == 0 {
+		return nil
+	}
+	return r.args.Of(b)
+}
 
 // Host is $host as the client gave it: in lower case, without port and end dot, from the request line if it names one.
 // It is empty when the client named none, and a piece of b or r's until Reset.

@@ -19,8 +19,8 @@ var reasons = [600]string{
 	504: "Gateway Time-out", 505: "HTTP Version Not Supported", 507: "Insufficient Storage",
 }
 
-// reasonOf is nginx's reason phrase for a code, "" when it has none.
-func reasonOf(code int) string {
+// Reason is nginx's reason phrase for a code, "" when it has none.
+func Reason(code int) string {
 	if code < 0 || code >= len(reasons) {
 		return ""
 	}
@@ -29,7 +29,7 @@ func reasonOf(code int) string {
 
 // AppendStatusLine writes "HTTP/1.1 200 OK" and the line end. As in nginx a code without a reason keeps its space, and
 // the version is 1.1 whatever the client speaks.
-func AppendStatusLine(dst []byte, code int) []byte { return AppendStatus(dst, code, reasonOf(code)) }
+func AppendStatusLine(dst []byte, code int) []byte { return AppendStatus(dst, code, Reason(code)) }
 
 // AppendStatus is AppendStatusLine with a reason of the caller's.
 func AppendStatus[R []byte | string](dst []byte, code int, reason R) []byte {

@@ -11,11 +11,12 @@ type ID uint8
 // access checks, and a delayed request holds no place of limit_conn yet.
 const (
 	RealIP        ID = iota // who is the client, by the server's directives
-	ServerRewrite           // set and return of the server
+	ServerRewrite           // set, rewrite, if and return of the server
 	Match                   // which location
-	Rewrite                 // set and return of the location
+	Rewrite                 // set, rewrite, if and return of the location
 	Limit                   // limit_req, then limit_conn
-	Access                  // allow and deny
+	Access                  // allow, deny and auth_basic
+	Try                     // try_files
 	Content                 // proxy_pass, or a file below root
 	Record                  // access_log, once the answer is out
 
@@ -24,9 +25,9 @@ const (
 )
 
 // Order is the order itself. Everything that walks the phases walks this array.
-var Order = [Count]ID{RealIP, ServerRewrite, Match, Rewrite, Limit, Access, Content, Record}
+var Order = [Count]ID{RealIP, ServerRewrite, Match, Rewrite, Limit, Access, Try, Content, Record}
 
-var names = [Count]string{"realip", "server rewrite", "match", "rewrite", "limit", "access", "content", "record"}
+var names = [Count]string{"realip", "server rewrite", "match", "rewrite", "limit", "access", "try", "content", "record"}
 
 // String returns the phase's name.
 func (id ID) String() string { return names[id] }

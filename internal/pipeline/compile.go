@@ -14,6 +14,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/rewrite"
 	"github.com/limitgate/limitgate/internal/phase/shape"
 	"github.com/limitgate/limitgate/internal/phase/static"
+	"github.com/limitgate/limitgate/internal/phase/tryfiles"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -61,7 +62,7 @@ type compiler struct {
 
 // number lists the blocks that requests may be in, outer ones first.
 func (c *compiler) number(s *conf.Scope) {
-	if s.Kind&(conf.HTTP|conf.Server|conf.Location) == 0 {
+	if s.Kind&(conf.HTTP|conf.Server|conf.Location|conf.IfServer|conf.IfLocation|conf.LimitExcept) == 0 {
 		return
 	}
 	c.index[s] = len(c.scopes)
@@ -74,6 +75,7 @@ func (c *compiler) number(s *conf.Scope) {
 // compile builds one scope of the program.
 func (c *compiler) compile(s *conf.Scope) {
 	out := scope{name: nameOf(s), errorPages: compileErrorPages(c.env, s)}
+	out.recursive = c.read.flag(s, "recursive_error_pages", false)
 	serverName := ""
 	if server := s.Enclosing(conf.Server); server != nil {
 		if server == s {
@@ -88,6 +90,7 @@ func (c *compiler) compile(s *conf.Scope) {
 	h[phase.RealIP] = realip.Compile(c.env, s)
 	h[phase.Limit] = limit.Compile(c.env, s)
 	h[phase.Access] = access.Compile(c.env, s)
+	h[phase.Try] = tryfiles.Compile(c.env, s)
 	if c.serves {
 		h[phase.Record] = record.Compile(c.env, s)
 		if h[phase.Content] = c.program.upstreams.Compile(c.env, s); h[phase.Content] == nil {
@@ -96,22 +99,36 @@ func (c *compiler) compile(s *conf.Scope) {
 	}
 	switch s.Kind {
 	case conf.Server:
-		h[phase.ServerRewrite] = rewrite.Compile(c.env, s)
+		h[phase.ServerRewrite] = rewrite.Compile(c.env, s, c.program, c.index)
 		locations := match.Compile(c.env, s, c.index)
 		h[phase.Match] = locations
 		c.program.servers = append(c.program.servers, server{scope: c.index[s], locations: locations, tls: c.tls(s)})
 	case conf.Location:
-		h[phase.Rewrite] = rewrite.Compile(c.env, s)
-		if h[phase.RealIP] != nil {
-			// nginx asks once more behind the match, for locations with directives of their own.
-			h[phase.Limit] = chain{h[phase.RealIP], h[phase.Limit]}
-		}
+		h[phase.Rewrite] = rewrite.Compile(c.env, s, c.program, c.index)
+		_, out.internal = s.Get("internal")
+		out.except = c.exceptions(s)
+	}
+	if s.Kind&(conf.Location|conf.IfLocation|conf.LimitExcept) != 0 && h[phase.RealIP] != nil {
+		// nginx asks once more behind the match, for locations with directives of their own.
+		h[phase.Limit] = chain{h[phase.RealIP], h[phase.Limit]}
 	}
 	c.program.scopes = append(c.program.scopes, out)
 }
 
+// exceptions reads the limit_except of a location.
+func (c *compiler) exceptions(s *conf.Scope) *exceptions {
+	for _, d := range s.Own("limit_except") {
+		if methods, good := conf.ReadMethods(d, c.env.Errors); good {
+			return &exceptions{methods: methods, scope: c.index[d.Block]}
+		}
+	}
+	return nil
+}
+
 func nameOf(s *conf.Scope) string {
 	switch {
+	case s.Place == nil && s.Kind&(conf.IfServer|conf.IfLocation|conf.LimitExcept) != 0:
+		return s.Opener.Name
 	case s.Place == nil:
 		return ""
 	case s.Place.Modifier == conf.Exact:

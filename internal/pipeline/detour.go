@@ -1,6 +1,9 @@
 package pipeline
 
-import "github.com/limitgate/limitgate/internal/errorlog"
+import (
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/request"
+)
 
 // maxRedirects bounds the redirects inside (NGX_HTTP_MAX_URI_CHANGES).
 const maxRedirects = 10
@@ -8,6 +11,7 @@ const maxRedirects = 10
 // rewritten looks for the location of a request anew whose path the Rewrite phase has changed
 // (ngx_http_core_post_rewrite_phase).
 func (j *journey) rewritten() int {
+	j.r.Detour = request.Detour{}
 	if !j.mayRedirect(`processing "%s"`, j.r.URI) {
 		return j.fail()
 	}
@@ -32,7 +36,7 @@ func (j *journey) inside() int {
 		return j.fail()
 	}
 	r.URI, r.Args = r.Detour.Path, r.Detour.Args
-	r.Internal, r.Rewritten = true, true
+	r.Internal, r.Rewritten, r.Detached, r.Appended = true, true, false, false
 	j.enter(j.p.servers[r.Server].scope)
 	return atServer
 }
@@ -44,13 +48,13 @@ func (j *journey) named(name []byte) int {
 		return j.fail()
 	}
 	if len(r.URI) == 0 {
-		r.Logf(errorlog.Error, `empty URI in redirect to named location "%s"`, name)
+		r.Logf(errorlog.Error, `empty URI in redirect to named location "%s"%s`, name, r.Detour.While)
 		r.Fail(500)
 		return j.fail()
 	}
 	location, found := j.p.servers[r.Server].locations.Named(name)
 	if !found {
-		r.Logf(errorlog.Error, `could not find named location "%s"`, name)
+		r.Logf(errorlog.Error, `could not find named location "%s"%s`, name, r.Detour.While)
 		r.Fail(500)
 		return j.fail()
 	}
@@ -65,7 +69,7 @@ func (j *journey) mayRedirect(doing string, where []byte) bool {
 	if j.r.Redirects <= maxRedirects {
 		return true
 	}
-	j.r.Logf(errorlog.Error, "rewrite or internal redirection cycle while "+doing, where)
+	j.r.Logf(errorlog.Error, "rewrite or internal redirection cycle while "+doing+"%s", where, j.r.Detour.While)
 	j.r.Fail(500)
 	return false
 }

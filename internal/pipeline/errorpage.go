@@ -59,7 +59,8 @@ func (j *journey) send(page *errorPage) int {
 		if string(r.Method) != "HEAD" {
 			r.Method = methodGet
 		}
-		r.Detour.Path, r.Detour.Args, _ = bytes.Cut(target, []byte{'?'})
+		path, args, _ := bytes.Cut(target, []byte{'?'})
+		r.Detour = request.Detour{Path: path, Args: args}
 		return j.detour()
 	case len(target) > 0 && target[0] == '@':
 		r.Detour = request.Detour{Path: target}

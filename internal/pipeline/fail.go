@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/limitgate/limitgate/internal/h1"
@@ -30,8 +31,9 @@ func (j *journey) fail() int {
 	if j.paged || len(s.errorPages) == 0 || r.Redirects > maxRedirects {
 		return j.page(status)
 	}
-	j.paged = true
+	j.paged, j.given = !s.recursive, true
 	if page := s.errorPage(status); page != nil {
+		r.Response.Page = request.Page{}
 		return j.send(page)
 	}
 	return j.page(status)
@@ -57,10 +59,14 @@ func (ps *pages) of(code int) []byte {
 	return ps[code]
 }
 
-// page answers with the page for a code.
+// page answers with the page for a code, or with the one that the request was given.
 func (j *journey) page(code int) int {
 	r := j.r
 	r.ErrStatus = answerStatus(code)
+	if own := r.Response.Page; own.Body != nil {
+		_ = r.Answer(r.ErrStatus, own.Type, own.Body)
+		return atEnd
+	}
 	body := j.p.pages.of(code)
 	if r.Settings.Tokens == request.TokensOff {
 		body = j.p.bare.of(code)
@@ -107,11 +113,29 @@ func place(r *request.Request) {
 	if out.Location == nil {
 		return
 	}
+	out.Location = oneLine(r, out.Location)
 	out.Headers = slices.DeleteFunc(out.Headers, func(h request.Header) bool { return h.ID == header.Location })
 	if len(out.Location) == 0 || out.Location[0] != '/' {
 		r.AddHeader(nameLocation, out.Location)
 		out.Location = nil
 	}
+}
+
+// oneLine escapes what would end the line of a Location, whatever a client put into a variable: nginx would let it add
+// fields of its own.
+func oneLine(r *request.Request, location []byte) []byte {
+	if bytes.IndexByte(location, '\n') < 0 && bytes.IndexByte(location, '\r') < 0 {
+		return location
+	}
+	b := r.Scratch()
+	for _, c := range location {
+		if c == '\n' || c == '\r' {
+			b = request.AppendEscape(b, c)
+		} else {
+			b = append(b, c)
+		}
+	}
+	return r.Claim(b)
 }
 
 var nameLocation = []byte("Location")

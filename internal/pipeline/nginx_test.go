@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -18,11 +19,13 @@ import (
 	"github.com/limitgate/limitgate/internal/gatewaytest"
 )
 
-// judged is a configuration that nginx and a program both run: the inside of http but for listen directives.
-var judged = map[string]struct {
+// judgedCase is a configuration that nginx and a program both run: the inside of http but for listen directives.
+type judgedCase struct {
 	servers  string
 	requests []string // METHOD PATH HOST
-}{
+}
+
+var judged = map[string]judgedCase{
 	"locations": {
 		servers: `server { LISTEN
 			location / { return 200 "root $1"; }
@@ -147,7 +150,9 @@ var differ = map[string]string{
 
 // TestAgainstNginx asks both the same.
 func TestAgainstNginx(t *testing.T) {
-	for name, c := range judged {
+	cases := maps.Clone(judged)
+	maps.Copy(cases, judgedRewrites)
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			servers := strings.ReplaceAll(c.servers, "LISTEN;", "LISTEN")
 			socket := startNginx(t, servers)

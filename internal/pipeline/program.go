@@ -29,11 +29,20 @@ var _ edge.Program = (*Program)(nil)
 
 // scope is one block of the configuration as requests meet it.
 type scope struct {
-	name       string // as nginx's debug log has it: "=" before an exact path, else the pattern alone
+	name       string // as nginx's debug log has it: "=" before an exact path, else the pattern alone; the directive of a block in it
 	handlers   [phase.Count]phase.Handler
 	settings   *request.Settings
 	shaper     request.Shaper
 	errorPages []errorPage
+	recursive  bool        // recursive_error_pages
+	internal   bool        // not for requests as they come in
+	except     *exceptions // limit_except; nil without
+}
+
+// exceptions is a limit_except block: another scope for other methods.
+type exceptions struct {
+	methods []string
+	scope   int
 }
 
 // server is what is known of a server besides its scope.

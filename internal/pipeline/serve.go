@@ -12,7 +12,8 @@ import (
 type journey struct {
 	p     *Program
 	r     *request.Request
-	paged bool // error_page was asked: once a request, as in nginx without recursive_error_pages
+	paged bool // error_page was asked: once a request, unless recursive_error_pages is on
+	given bool // the body was given up: an error page stands in place of what it was sent to
 }
 
 // The places in phase.Order where a request may go on.
@@ -82,9 +83,17 @@ func (j *journey) begin(a *address) int {
 }
 
 // enter makes a scope the request's.
-func (j *journey) enter(location int) {
-	s := &j.p.scopes[location]
-	j.r.Location, j.r.Settings, j.r.Shaper = location, s.settings, s.shaper
+func (j *journey) enter(location int) { j.p.Enter(j.r, location) }
+
+// Enter makes a scope the request's, or the one that its limit_except has for the request's method
+// (ngx_http_update_location_config).
+func (p *Program) Enter(r *request.Request, location int) {
+	s := &p.scopes[location]
+	if s.except != nil && !slices.Contains(s.except.methods, string(r.Method)) {
+		location = s.except.scope
+		s = &p.scopes[location]
+	}
+	r.Location, r.Settings, r.Shaper = location, s.settings, s.shaper
 }
 
 // walk takes the request through the phases from a place in the order on, until one of them does not let it go on, or the
@@ -110,12 +119,16 @@ func (j *journey) walk(at, end int) phase.Next {
 // matched enters the location that was found, and refuses a body that is too large for it.
 func (j *journey) matched(next phase.Next) phase.Next {
 	r := j.r
+	found := &j.p.scopes[r.Location]
 	j.enter(r.Location)
-	if r.Logs(errorlog.Debug) {
-		r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `using configuration "`+j.p.scopes[r.Location].name+`"`)
+	if found.internal && !r.Internal {
+		r.Fail(404)
+		return phase.Fail
 	}
-	// Behind an error page the body was given up already.
-	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.paged {
+	if r.Logs(errorlog.Debug) {
+		r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `using configuration "`+found.name+`"`)
+	}
+	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.given {
 		return next
 	}
 	r.Logf(errorlog.Error, "client intended to send too large body: %d bytes", r.BodyLength)

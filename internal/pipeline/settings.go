@@ -64,6 +64,7 @@ func (r *reader) word(s *conf.Scope, name, otherwise string) string {
 
 // settings reads what edges and phases share of a scope.
 func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
+	v4, v6 := r.network(s)
 	return &request.Settings{
 		ErrorLog:          r.errorLog(s),
 		ServerName:        serverName,
@@ -80,11 +81,30 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		LingeringTime:     r.duration(s, "lingering_time", 30*time.Second),
 		LingeringTimeout:  r.duration(s, "lingering_timeout", 5*time.Second),
 		MaxBody:           r.size(s, "client_max_body_size", 1<<20),
+		NetworkIPv4:       v4,
+		NetworkIPv6:       v6,
 		HeaderBuffer:      r.size(s, "client_header_buffer_size", 1<<10),
 		BodyBuffer:        r.size(s, "client_body_buffer_size", 8<<10),
 		BodyFile:          bodyFile(r.word(s, "client_body_in_file_only", "off")),
 		BodyFolder:        r.env.TempFolder(s, "client_body_temp_path", "client_body_temp"),
+		Redirects: request.Redirects{
+			Relative:   !r.flag(s, "absolute_redirect", true),
+			NoPort:     !r.flag(s, "port_in_redirect", true),
+			ServerName: r.flag(s, "server_name_in_redirect", false),
+		},
+		HideMissing: !r.flag(s, "log_not_found", true),
+		HideUnset:   !r.flag(s, "uninitialized_variable_warn", true),
 	}
+}
+
+// network reads how much of an address names a client's network; 0 leaves it as it is without the directive.
+func (r *reader) network(s *conf.Scope) (v4, v6 uint8) {
+	if d, found := s.Get("limit_client_network"); found {
+		if n, good := conf.ReadClientNetwork(d, r.env.Errors); good {
+			return uint8(n.IPv4), uint8(n.IPv6)
+		}
+	}
+	return 0, 0
 }
 
 // keepaliveHeader reads the second time of keepalive_timeout, which is inherited apart from the first.

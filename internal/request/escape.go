@@ -4,6 +4,21 @@ package request
 // above ASCII are.
 var pathEscapes = [4]uint32{0xffffffff, 0xd000002d, 0x50000000, 0xb8000001}
 
+// argumentEscapes is the same for what becomes part of the arguments (NGX_ESCAPE_ARGS).
+var argumentEscapes = [4]uint32{0xffffffff, 0xd800086d, 0x50000000, 0xb8000001}
+
+// AppendArgument appends a text as it is written in the arguments of a URL.
+func AppendArgument(dst, text []byte) []byte {
+	for _, c := range text {
+		if c >= 0x80 || argumentEscapes[c/32]&(1<<(c%32)) != 0 {
+			dst = AppendEscape(dst, c)
+		} else {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
 // AppendPath appends a decoded path as it is written in a URL.
 func AppendPath(dst, path []byte) []byte {
 	for _, c := range path {

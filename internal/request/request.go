@@ -3,7 +3,9 @@
 package request
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/netip"
 
@@ -48,7 +50,9 @@ type Request struct {
 	Settings  *Settings
 	Shaper    Shaper
 	Internal  bool     // its path is not the client's: internal locations let it in
-	Rewritten bool     // URI is no longer what Target says: a redirect inside replaced it
+	Rewritten bool     // URI is no longer what Target says: a rewrite or a redirect inside replaced it
+	Detached  bool     // URI was rewritten for the location it is in, and need not begin as that does
+	Appended  bool     // URI is a file that try_files found below an alias that names whole files
 	Resolved  bool     // the realip phase found ClientAddr in what proxies said: it looks once a request
 	Pipelined bool     // it arrived together with the request before it ($pipe); set by the edge
 	Complete  bool     // the whole answer went out ($request_completion); set by the program
@@ -85,7 +89,8 @@ type Request struct {
 	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in request memory
 
 	Response Response
-	ZipIn    int64 // bytes that went into the compression of the body, and came out of it; ZipOut is 0 where there was none
+	Staller  Staller // nil: nobody wants to know
+	ZipIn    int64   // bytes that went into the compression of the body, and came out of it; ZipOut is 0 where there was none
 	ZipOut   int64
 
 	filters []Filter // that the body goes through
@@ -97,7 +102,10 @@ type Request struct {
 
 // Detour is another place inside the server that a request is sent to: a path that begins with a slash, with its arguments,
 // or "@" and the name of a location. Both live as long as the request.
-type Detour struct{ Path, Args []byte }
+type Detour struct {
+	Path, Args []byte
+	While      string // what was being done, for the error log: " while …", or nothing
+}
 
 // Header is one header field as it came.
 type Header struct {
@@ -192,6 +200,20 @@ func (r *Request) Release() error {
 	return err
 }
 
+// Escaped reports whether the path came with escapes or a plus: only then text taken out of it may hold what has to be
+// escaped in arguments (quoted_uri and plus_in_uri of nginx).
+func (r *Request) Escaped() bool {
+	for _, c := range r.Target {
+		switch c {
+		case '%', '+':
+			return true
+		case '?':
+			return false
+		}
+	}
+	return false
+}
+
 // Get returns the first header field of a known name.
 func (r *Request) Get(id header.ID) ([]byte, bool) {
 	for i := range r.Headers {
@@ -200,6 +222,24 @@ func (r *Request) Get(id header.ID) ([]byte, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Credentials decodes the name and the password of an Authorization field of the Basic scheme behind dst
+// (ngx_http_auth_basic_user). It reports false where the client sent none; a name is never empty.
+func (r *Request) Credentials(dst []byte) (name, password []byte, sent bool) {
+	const scheme = "basic "
+	v, ok := r.Get(header.Authorization)
+	if !ok || len(v) < len(scheme) || !header.EqualFold(v[:len(scheme)], scheme) {
+		return dst, nil, false
+	}
+	v, _, _ = bytes.Cut(bytes.TrimLeft(v[len(scheme):], " "), []byte{'='})
+	decoded, err := base64.RawStdEncoding.AppendDecode(dst, v)
+	if err != nil {
+		return dst, nil, false
+	}
+	decoded = decoded[len(dst):]
+	name, password, sent = bytes.Cut(decoded, []byte{':'})
+	return name, password, sent && len(name) > 0
 }
 
 // arenaChunk is what the arena starts with; most requests never fill it.

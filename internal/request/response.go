@@ -31,7 +31,14 @@ type Response struct {
 	Trailers []Header // by the time of Finish
 	Kept     bool     // the connection may carry another request; set by the edge with the head
 	Chunked  bool     // the body is sent in chunks; set by the edge with the head
+
+	// Page is what the answer to a failed request says in the place of the page of its status, unless an error_page takes it.
+	// Without a body there is none.
+	Page Page
 }
+
+// Page is a body and what it is, in configuration or request memory.
+type Page struct{ Type, Body []byte }
 
 // Ranges says which parts of a body whoever answers can send.
 type Ranges uint8
@@ -54,13 +61,14 @@ func (r *Request) AddHeader(name, value []byte) {
 	r.Response.Headers = append(r.Response.Headers, Header{Name: name, Value: value, ID: header.Lookup(name)})
 }
 
-// Fail makes status the answer, without a body yet: the program finds the error page. What Response.Headers already
-// holds stays.
+// Fail makes status the answer, without a body yet: the program finds the error page, where no Page is set afterwards. What
+// Response.Headers already holds stays.
 func (r *Request) Fail(status int) {
 	r.Response.Status = status
 	out := &r.Response
 	out.Reason, out.ContentType, out.Location, out.Absolute = nil, nil, nil, false
 	out.Length, out.Dated, out.Ranges, out.Parts, out.Proxied, out.Vary = -1, false, NoRanges, nil, false, false
+	out.Page = Page{}
 }
 
 // Leave makes the answer silence: the connection is closed and status is what the log shows (444, 499).

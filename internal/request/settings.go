@@ -2,6 +2,7 @@ package request
 
 import (
 	"crypto/tls"
+	"math"
 	"time"
 
 	"github.com/limitgate/limitgate"
@@ -28,11 +29,23 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
+	NetworkIPv4       uint8 // how much of an address names a client's network: bits; 0: 32
+	NetworkIPv6       uint8 // 0: 64
 	HeaderBuffer      int64 // client_header_buffer_size
 	BodyBuffer        int64 // client_body_buffer_size
 	BodyFile          BodyFile
 	BodyFolder        *tempfile.Folder // client_body_temp_path
-	NoChunks          bool             // chunked_transfer_encoding off
+	Redirects         Redirects
+	HideMissing       bool // log_not_found off
+	HideUnset         bool // uninitialized_variable_warn off
+	NoChunks          bool // chunked_transfer_encoding off
+}
+
+// Redirects is how a Location that is only a path is completed.
+type Redirects struct {
+	Relative   bool // absolute_redirect off: not at all
+	NoPort     bool // port_in_redirect off
+	ServerName bool // server_name_in_redirect
 }
 
 // RootDir is the directory of root or alias in a scope.
@@ -41,6 +54,37 @@ type RootDir struct {
 	Append func(r *Request, dst []byte) []byte
 	// Alias is how much of the URI's front an alias stands for; 0 with root.
 	Alias int
+	// Place is the location that alias stands in, for the error log.
+	Place string
+}
+
+// WholeAlias is the Alias of a location with an expression: the directory is the whole file.
+const WholeAlias = math.MaxInt
+
+// Folder appends the directory for a request. It reports false where there is none, because the program has no directories,
+// or because an alias has nothing to stand for: the path was rewritten.
+func (d *RootDir) Folder(r *Request, dst []byte) (folder []byte, named bool) {
+	switch {
+	case d.Append == nil:
+		return dst, false
+	case d.Alias > 0 && r.Detached:
+		r.Logf(errorlog.Alert, `"alias" cannot be used in location "%s" where URI was rewritten`, d.Place)
+		return dst, false
+	}
+	return d.Append(r, dst), true
+}
+
+// File appends the file that the path of a request names (ngx_http_map_uri_to_path). It reports false where there is no
+// directory for it.
+func (d *RootDir) File(r *Request, dst []byte) (file []byte, named bool) {
+	dst, named = d.Folder(r, dst)
+	if !named {
+		return dst, false
+	}
+	if d.Alias == WholeAlias && r.Appended {
+		return append(dst, r.URI...), true
+	}
+	return append(dst, r.URI[min(d.Alias, len(r.URI)):]...), true
 }
 
 // HeadSettings are what an edge must know before a request's server is: the directives of a listener's default server.

@@ -59,6 +59,13 @@ type Tunneled interface {
 	Close() error
 }
 
+// Staller is told by the edge when sending an answer has to wait, for its client to take more or for its pace, so that somebody
+// may go on with something else meanwhile. The goroutine that serves the request calls it.
+type Staller interface {
+	Stall()  // a wait begins
+	Resume() // it is over
+}
+
 // BodyError is a request body that breaks the protocol or a limit.
 type BodyError struct {
 	Status int            // to answer with: 400, 408, 413

@@ -2,6 +2,15 @@ package request
 
 import "bytes"
 
+// ContentType returns the Content-Type of what the request's path names, unless an upstream that sent the request there has
+// named one.
+func (r *Request) ContentType() []byte {
+	if len(r.Response.ContentType) > 0 {
+		return r.Response.ContentType
+	}
+	return r.Settings.TypeOf(r.URI)
+}
+
 // TypeOf returns the Content-Type for a path by its extension: types, else default_type (ngx_http_set_content_type).
 func (s *Settings) TypeOf(path []byte) []byte {
 	ext := extension(path)

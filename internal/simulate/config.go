@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
@@ -54,7 +55,7 @@ func Open(o Options) (*Simulator, error) {
 	clock := func() limitgate.Time { return s.now }
 	env := &phase.Env{
 		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: s.wall}), Errors: errs, Zones: zones{}, Files: noFiles{}, Now: clock,
-		Prefix: o.Prefix, Fixed: o.Arithmetic != "",
+		Prefix: o.Prefix, Dir: filepath.Dir(o.File), Fixed: o.Arithmetic != "",
 	}
 	if o.Arithmetic == "nginx" {
 		env.Arithmetic = limitgate.Nginx

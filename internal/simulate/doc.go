@@ -1,7 +1,7 @@
 // Package simulate puts recorded or invented requests through a configuration on a virtual clock and tells what its limits
 // decide. It is one more way in, beside the edges: events become the requests that the HTTP/1.1 edge would make of them, and
 // go through the phases of the very program that the gateway runs, up to the content. It has no arithmetic of its own, opens no
-// socket, and never waits.
+// socket, and never waits; events are read ahead while those before them are decided on.
 //
 // # Time
 //

@@ -58,6 +58,9 @@ func (m *sim) compose(e *event) {
 	if host == nil {
 		version = " HTTP/1.0\r\n"
 	}
+	if cap(m.raw) > largeHead {
+		m.raw = nil
+	}
 	b := append(append(m.raw[:0], e.method...), ' ')
 	b = append(append(b, e.uri...), version...)
 	if host != nil {

@@ -2,9 +2,7 @@ package simulate
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,19 +13,18 @@ import (
 	"github.com/limitgate/limitgate/internal/pipeline"
 )
 
-// Simulator is a configuration and the states of its limits. It belongs to one goroutine.
+// Simulator is a configuration and the states of its limits. It belongs to one goroutine, beside the one that reads ahead.
 type Simulator struct {
 	program *pipeline.Program
 	rules   h1.Rules
 	now     limitgate.Time // what the configuration's variables take for the time
 
-	event  event
 	serial uint64 // of the event
 	offset int64  // what clocks were set back by, so far
 	latest int64  // the end of the time line
 	agenda agenda
-	queue  queue // of answers that are not written yet
-	spare  []*sim
+	queue  queue               // of answers that are not written yet
+	spare  []*sim              // that were held
 	places [][]limitgate.Place // memory for places
 	out    *bufio.Writer
 }
@@ -52,34 +49,32 @@ const (
 )
 
 // Run decides on the events of in, one JSON object a line, and writes a line for each to out. It stops at the first line
-// that is no event, with an *InputError, when all lines before it are answered.
+// that is no event, with an *InputError, when all lines before it are answered. Events are read ahead, by a goroutine that is at
+// its end when in is: after an error of out it may still wait for a line of in.
 func (s *Simulator) Run(in io.Reader, out io.Writer) error {
 	s.out = bufio.NewWriterSize(out, buffer)
-	lines := bufio.NewScanner(promptReader{in, s.out})
-	lines.Buffer(make([]byte, buffer), maxLine)
+	k := newIntake(in, &s.rules, s.serial)
+	defer close(k.quit)
+	// owned by Run; ends with the input, or where it next hands over events when Run has ended
+	go k.run()
 	var bad error
-	n := 0
-	for lines.Scan() && bad == nil {
-		n++
-		b := lines.Bytes()
-		if n == 1 {
-			b = bytes.TrimPrefix(b, []byte("\ufeff")) // the mark that editors on Windows put before a text
-		}
-		if len(bytes.TrimSpace(b)) == 0 {
-			continue
-		}
-		if err := s.event.parse(b); err != nil {
-			bad = &InputError{n, err}
-			break
-		}
-		if err := s.decide(&s.event); err != nil {
+	for more := true; more; {
+		b, err := s.await(k)
+		if err != nil {
 			return err
 		}
-	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		bad = &InputError{n + 1, fmt.Errorf("longer than %d bytes", maxLine)}
-	} else if err != nil && bad == nil {
-		bad = fmt.Errorf("reading events: %w", err)
+		for i := range b.n {
+			held, err := s.decide(b.list[i])
+			if err != nil {
+				return err
+			}
+			if held {
+				b.list[i] = s.take()
+			}
+		}
+		bad, more = b.err, !b.last
+		b.n = 0
+		k.free <- b
 	}
 	// What still waits is decided as if nothing else came.
 	for !s.queue.empty() {
@@ -93,45 +88,43 @@ func (s *Simulator) Run(in io.Reader, out io.Writer) error {
 	return bad
 }
 
-// promptReader writes out what was decided before it waits for more.
-type promptReader struct {
-	in  io.Reader
-	out *bufio.Writer
-}
-
-// Read implements io.Reader.
-func (p promptReader) Read(b []byte) (int, error) {
-	if err := p.out.Flush(); err != nil {
-		return 0, fmt.Errorf("writing answers: %w", err)
+// await returns the next events. What was decided is written out before it waits for them.
+func (s *Simulator) await(k *intake) (*batch, error) {
+	select {
+	case b := <-k.full:
+		return b, nil
+	default:
 	}
-	return p.in.Read(b)
+	if err := s.out.Flush(); err != nil {
+		return nil, fmt.Errorf("writing answers: %w", err)
+	}
+	return <-k.full, nil
 }
 
 // wall is the virtual time as people read it.
 func (s *Simulator) wall() time.Time { return time.Unix(0, int64(s.now)) }
 
-// decide takes an event through the program, after all that happens before it.
-func (s *Simulator) decide(e *event) error {
-	s.serial++
-	v := plus(e.at, s.offset)
+// decide takes an event through the program, after all that happens before it. It reports whether m is kept, to go on later.
+func (s *Simulator) decide(m *sim) (held bool, err error) {
+	s.serial = m.conn.Serial
+	at := int64(m.r.Now)
+	v := plus(at, s.offset)
 	if v < s.latest-late {
-		s.offset = s.latest - e.at
+		s.offset = s.latest - at
 		v = s.latest
 	}
 	s.latest = max(s.latest, v)
 	if err := s.pass(s.latest); err != nil {
-		return err
+		return false, err
 	}
-	m := s.take()
-	m.fill(e, &s.rules, s.serial)
 	s.program.Arrive(&m.r)
-	s.now = limitgate.Time(e.at)
+	s.now = m.r.Now
 	m.turn = s.queue.join()
 	if m.trial.Begin(s.program, &m.r) {
 		s.agenda.add(task{due: plus(v, int64(m.report.Delay)), serial: s.serial, sim: m})
-		return nil
+		return true, nil
 	}
-	return s.ended(m, plus(v, int64(m.report.Delay)))
+	return false, s.ended(m, plus(v, int64(m.report.Delay)))
 }
 
 // pass lets happen what is due until t.
@@ -151,6 +144,7 @@ func (s *Simulator) pass(t int64) error {
 		if err := s.ended(m, k.due); err != nil {
 			return err
 		}
+		s.spare = append(s.spare, m)
 	}
 	return nil
 }
@@ -169,7 +163,6 @@ func (s *Simulator) ended(m *sim, at int64) error {
 		}
 	}
 	s.queue.answer(m)
-	s.spare = append(s.spare, m)
 	return s.queue.write(s.out)
 }
 
@@ -182,7 +175,7 @@ func release(places []limitgate.Place) error {
 	return nil
 }
 
-// take returns a simulation to fill.
+// take returns a simulation in place of one that is held.
 func (s *Simulator) take() *sim {
 	n := len(s.spare)
 	if n == 0 {

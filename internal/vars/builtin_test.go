@@ -82,11 +82,21 @@ func TestVariablesOfAnEmptyRequest(t *testing.T) {
 func TestClientNetwork(t *testing.T) {
 	table := testTable()
 	r := sample()
-	for _, c := range []struct{ addr, want, binary string }{
-		{"192.0.2.1", "192.0.2.1", "\xc0\x00\x02\x01"},
-		{"::ffff:192.0.2.1", "192.0.2.1", "\xc0\x00\x02\x01"},
-		{"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", "\x20\x01\x0d\xb8\x00\x01\x00\x02"},
+	for _, c := range []struct {
+		v4, v6             uint8
+		addr, want, binary string
+	}{
+		{0, 0, "192.0.2.1", "192.0.2.1", "\xc0\x00\x02\x01"},
+		{0, 0, "::ffff:192.0.2.1", "192.0.2.1", "\xc0\x00\x02\x01"},
+		{0, 0, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", "\x20\x01\x0d\xb8\x00\x01\x00\x02"},
+		{0, 0, "fe80::1%eth0", "fe80::/64", "\xfe\x80\x00\x00\x00\x00\x00\x00"},
+		{24, 0, "192.0.2.130", "192.0.2.0/24", "\xc0\x00\x02\x00"},
+		{25, 0, "192.0.2.130", "192.0.2.128/25", "\xc0\x00\x02\x80"},
+		{0, 32, "2001:db8:1:2:3:4:5:6", "2001:db8::/32", "\x20\x01\x0d\xb8\x00\x00\x00\x00"},
+		{0, 68, "2001:db8:1:2:f344:4:5:6", "2001:db8:1:2:f000::/68", "\x20\x01\x0d\xb8\x00\x01\x00\x02\xf0"},
+		{0, 128, "2001:db8::6", "2001:db8::6", "\x20\x01\x0d\xb8\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x06"},
 	} {
+		r.Settings.NetworkIPv4, r.Settings.NetworkIPv6 = c.v4, c.v6
 		r.ClientAddr = netip.AddrPortFrom(netip.MustParseAddr(c.addr), 1)
 		if got := value(t, table, r, "client_network"); got != c.want {
 			t.Errorf("$client_network of %s: got %q, want %q", c.addr, got, c.want)
@@ -97,10 +107,27 @@ func TestClientNetwork(t *testing.T) {
 	}
 }
 
+// What quotas left has a value where one was asked.
+func TestQuotaVariables(t *testing.T) {
+	table := testTable()
+	r := sample()
+	for name, want := range map[string]string{"limit_count_status": "<none>", "limit_token_status": "<none>", "limit_count_remaining": "<none>", "limit_token_remaining": "<none>"} {
+		if got := value(t, table, r, name); got != want {
+			t.Errorf("$%s: got %q, want %q", name, got, want)
+		}
+	}
+	r.CountStatus, r.CountLeft, r.TokenStatus, r.TokenLeft = request.LimitRejected, 0, request.LimitRejectedDryRun, 7
+	for name, want := range map[string]string{"limit_count_status": "REJECTED", "limit_token_status": "REJECTED_DRY_RUN", "limit_count_remaining": "0", "limit_token_remaining": "7"} {
+		if got := value(t, table, r, name); got != want {
+			t.Errorf("$%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestRemoteUser(t *testing.T) {
 	table := testTable()
 	for _, c := range []struct{ authorization, want string }{
-		{"Basic YWxpY2U6c2VjcmV0", "alice"}, {"basic   YWxpY2U6c2VjcmV0", "alice"}, {"Basic Om5vbmFtZQ==", ""},
+		{"Basic YWxpY2U6c2VjcmV0", "alice"}, {"basic   YWxpY2U6c2VjcmV0", "alice"}, {"Basic Om5vbmFtZQ==", "<none>"},
 		{"Basic YWxpY2U=", "<none>"}, {"Basic ", "<none>"}, {"Bearer YWxpY2U6", "<none>"}, {"Basic !!", "<none>"}, {"Basic", "<none>"},
 	} {
 		r := sample()

@@ -1,16 +1,24 @@
 package vars
 
 import (
-	"bytes"
-	"encoding/base64"
 	"net/netip"
+	"strconv"
 
-	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// networkBits is how much of an IPv6 address names a client's network.
-const networkBits = 64
+// networkBits tells how much of an address names a client's network where r is: limit_client_network, else all of an IPv4
+// address and half of an IPv6 one.
+func networkBits(r *request.Request) (v4, v6 int) {
+	v4, v6 = 32, 64
+	if s := r.Settings; s != nil && s.NetworkIPv4 > 0 {
+		v4 = int(s.NetworkIPv4)
+	}
+	if s := r.Settings; s != nil && s.NetworkIPv6 > 0 {
+		v6 = int(s.NetworkIPv6)
+	}
+	return v4, v6
+}
 
 // clientVars tell who asks and over which connection.
 var clientVars = map[string]Variable{
@@ -24,10 +32,10 @@ var clientVars = map[string]Variable{
 		return appendBinary(dst, r.ClientAddr.Addr()), true
 	},
 	"client_network": func(r *request.Request, dst []byte) ([]byte, bool) {
-		return appendNetwork(dst, r.ClientAddr.Addr()), true
+		return appendNetwork(dst, r), true
 	},
 	"binary_client_network": func(r *request.Request, dst []byte) ([]byte, bool) {
-		return appendBinaryNetwork(dst, r.ClientAddr.Addr()), true
+		return appendBinaryNetwork(dst, r), true
 	},
 	"realip_remote_addr": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return request.AppendAddr(dst, r.Conn.PeerAddr.Addr()), true
@@ -125,48 +133,51 @@ func appendBinary(dst []byte, a netip.Addr) []byte {
 	return request.AppendAddr(dst, a)
 }
 
-// appendNetwork appends the network a client belongs to: an IPv4 address alone, an IPv6 address with its neighbours. A
-// mapped address is the IPv4 address it maps.
-func appendNetwork(dst []byte, a netip.Addr) []byte {
-	a = a.Unmap()
-	if !a.Is6() {
-		return request.AppendAddr(dst, a)
+// appendNetwork appends the network a client belongs to: an address alone, or a prefix. A mapped address is the IPv4 address
+// it maps.
+func appendNetwork(dst []byte, r *request.Request) []byte {
+	p, ok := networkOf(r)
+	if !ok || p.IsSingleIP() {
+		return request.AppendAddr(dst, r.ClientAddr.Addr().Unmap())
 	}
-	p := netip.PrefixFrom(a, networkBits).Masked()
-	return append(request.AppendAddr(dst, p.Addr()), "/64"...)
+	dst = append(request.AppendAddr(dst, p.Addr()), '/')
+	return strconv.AppendInt(dst, int64(p.Bits()), 10)
 }
 
-// appendBinaryNetwork is appendNetwork in 4 or 8 bytes.
-func appendBinaryNetwork(dst []byte, a netip.Addr) []byte {
-	a = a.Unmap()
-	if !a.Is6() {
-		return appendBinary(dst, a)
+// appendBinaryNetwork is appendNetwork in 4 bytes for IPv4 and in as many as the prefix has for IPv6, but at least 8: no
+// network of the one looks like one of the other.
+func appendBinaryNetwork(dst []byte, r *request.Request) []byte {
+	p, ok := networkOf(r)
+	if !ok {
+		return appendBinary(dst, r.ClientAddr.Addr())
 	}
-	p := a.As16()
-	return append(dst, p[:networkBits/8]...)
+	if p.Addr().Is4() {
+		return appendBinary(dst, p.Addr())
+	}
+	a := p.Addr().As16()
+	return append(dst, a[:max(8, (p.Bits()+7)/8)]...)
 }
 
-// remoteUser is the name in an Authorization field of the Basic scheme (ngx_http_auth_basic_user). The password never
-// leaves dst's spare room.
+// networkOf returns the client's network; the peer of a unix socket has none.
+func networkOf(r *request.Request) (netip.Prefix, bool) {
+	a := r.ClientAddr.Addr().Unmap().WithZone("")
+	if !a.IsValid() {
+		return netip.Prefix{}, false
+	}
+	bits, v6 := networkBits(r)
+	if a.Is6() {
+		bits = v6
+	}
+	p, err := a.Prefix(bits)
+	return p, err == nil
+}
+
+// remoteUser is the name that the client sent by HTTP's Basic scheme. The password never leaves dst's spare room.
 func remoteUser(r *request.Request, dst []byte) ([]byte, bool) {
-	v, ok := r.Get(header.Authorization)
-	const scheme = "basic "
-	if !ok || len(v) < len(scheme) || !header.EqualFold(v[:len(scheme)], scheme) {
+	name, password, sent := r.Credentials(dst)
+	if !sent {
 		return dst, false
 	}
-	v = bytes.TrimRight(bytes.TrimLeft(v[len(scheme):], " "), "=")
-	if len(v) == 0 {
-		return dst, false
-	}
-	decoded, err := base64.RawStdEncoding.AppendDecode(dst, v)
-	if err != nil {
-		return dst, false
-	}
-	colon := bytes.IndexByte(decoded[len(dst):], ':')
-	end := len(dst)
-	if colon >= 0 {
-		end += colon
-	}
-	clear(decoded[end:])
-	return decoded[:end], colon >= 0
+	clear(password)
+	return append(dst, name...), true
 }

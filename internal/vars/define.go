@@ -60,6 +60,12 @@ func (t *Table) declare(http *conf.Scope, errs *conf.Errors) {
 			case s.Kind == conf.GeoBody:
 			case d.Name == "set":
 				t.target(d, errs)
+			case d.Name == "rewrite":
+				t.groups(d, 0, d.Arg(0), errs)
+			case d.Name == "if":
+				if c, good := conf.ReadCondition(d, &conf.Errors{}); good && c.Test == conf.Matches {
+					t.groups(d, len(d.Args)-1, c.Value.Text, errs)
+				}
 			case d.Name == "server_name":
 				for i := range d.Args {
 					if pattern, ok := strings.CutPrefix(d.Arg(i), "~"); ok {

@@ -16,11 +16,10 @@ func documentRoot(r *request.Request, dst []byte) ([]byte, bool) {
 
 // fileName is what root or alias makes of the URI.
 func fileName(r *request.Request, dst []byte) ([]byte, bool) {
-	dst, ok := documentRoot(r, dst)
-	if !ok {
+	if r.Settings == nil {
 		return dst, false
 	}
-	return append(dst, r.URI[min(r.Settings.Root.Alias, len(r.URI)):]...), true
+	return r.Settings.Root.File(r, dst)
 }
 
 // realRoot is the root with its symbolic links resolved; it asks the file system each time, as nginx does.

@@ -68,8 +68,11 @@ var requestVars = map[string]Variable{
 	"http_cookie":          joined(header.Cookie, "; "),
 }
 
-func uri(r *request.Request, dst []byte) ([]byte, bool)  { return appendKnown(dst, r.URI) }
-func args(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Args) }
+// A path or arguments that a configuration made empty are there, and empty.
+func uri(r *request.Request, dst []byte) ([]byte, bool) { return append(dst, r.URI...), r.URI != nil }
+func args(r *request.Request, dst []byte) ([]byte, bool) {
+	return append(dst, r.Args...), r.Args != nil
+}
 
 func serverName(r *request.Request, dst []byte) ([]byte, bool) {
 	if r.Settings == nil {

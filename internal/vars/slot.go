@@ -50,7 +50,7 @@ func (d *definition) value(r *request.Request, dst []byte) ([]byte, bool) {
 		return dst, false
 	}
 	if d.eval == nil {
-		if r.Logs(errorlog.Warn) {
+		if r.Logs(errorlog.Warn) && !r.Settings.HideUnset {
 			r.Logf(errorlog.Warn, `using uninitialized "%s" variable`, d.name)
 		}
 		*s = request.Slot{State: request.SlotFound}

@@ -17,6 +17,7 @@ type Template struct {
 type part struct {
 	literal []byte
 	get     Variable
+	capture bool // get is $1 to $9
 }
 
 // Compile reads text with $name, ${name} and $1 to $9 in it. The error is an *Error.
@@ -29,7 +30,7 @@ func (t *Table) Compile(text string) (*Template, error) {
 	for _, p := range pieces {
 		switch {
 		case p.Capture > 0:
-			tp.parts = append(tp.parts, part{get: capture(p.Capture)})
+			tp.parts = append(tp.parts, part{get: capture(p.Capture), capture: true})
 		case p.Variable == "":
 			tp.parts = append(tp.parts, part{literal: []byte(p.Literal)})
 		default:
@@ -60,6 +61,29 @@ func (tp *Template) Append(r *request.Request, dst []byte) []byte {
 			dst, _ = p.get(r, dst)
 		} else {
 			dst = append(dst, p.literal...)
+		}
+	}
+	return dst
+}
+
+// AppendArgument is Append for a text that becomes part of a query: what captures hold is escaped, if the path they were
+// taken out of came with escapes.
+func (tp *Template) AppendArgument(r *request.Request, dst []byte) []byte {
+	if !r.Escaped() {
+		return tp.Append(r, dst)
+	}
+	for i := range tp.parts {
+		switch p := &tp.parts[i]; {
+		case p.get == nil:
+			dst = append(dst, p.literal...)
+		case p.capture:
+			raw := len(dst)
+			dst, _ = p.get(r, dst)
+			end := len(dst)
+			dst = request.AppendArgument(dst, dst[raw:end])
+			dst = append(dst[:raw], dst[end:]...)
+		default:
+			dst, _ = p.get(r, dst)
 		}
 	}
 	return dst

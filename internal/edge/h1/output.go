@@ -75,6 +75,10 @@ func (c *conn) writeAll(a, p []byte, tail string) error {
 			v = append(v, b)
 		}
 	}
+	if s := c.x.r.Staller; s != nil {
+		s.Stall() // it is not known whether writing waits
+		defer s.Resume()
+	}
 	for len(v) > 0 {
 		c.armWrite()
 		n, err := v.WriteTo(c.nc)
@@ -99,6 +103,10 @@ func (c *conn) write(b []byte) error {
 		}
 		c.x.stale = true
 		return c.writeSlowly(b)
+	}
+	if s := c.x.r.Staller; s != nil {
+		s.Stall()
+		defer s.Resume()
 	}
 	most := len(b)
 	if c.tc != c.nc {

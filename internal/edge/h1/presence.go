@@ -115,6 +115,10 @@ func (x *exchange) Sleep(d time.Duration) bool {
 		p.timer.Reset(d)
 	}
 	defer p.timer.Stop()
+	if s := x.r.Staller; s != nil {
+		s.Stall()
+		defer s.Resume()
+	}
 	if !x.Await(sleeper(p.wake)) {
 		return false
 	}

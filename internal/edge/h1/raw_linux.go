@@ -141,6 +141,10 @@ func (c *conn) writeSlowly(b []byte) error {
 		w.sent, w.err = w.write(w.pending)
 		return w.sent > 0 || w.err != nil
 	}
+	if s := c.x.r.Staller; s != nil {
+		s.Stall()
+		defer s.Resume()
+	}
 	for w.pending = b; len(w.pending) > 0; {
 		w.sent, w.err = 0, nil
 		c.armWrite()

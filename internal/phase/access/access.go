@@ -1,52 +1,72 @@
 package access
 
 import (
-	"net/netip"
+	"time"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// handler is the rules of one scope. As in nginx each family of addresses has its own list, in the order of the file; the
-// first rule that fits decides, and a request that none fits goes on.
-type handler struct {
-	v4   []rule
-	v6   []rule
-	unix []rule
+// check is one way to decide whether a request may go on.
+type check interface {
+	// ask returns passes, silent, or the status to refuse the request with. any tells that another check may let in who this
+	// one refuses.
+	ask(r *request.Request, any bool) int
 }
 
-// rule allows or denies a prefix. Rules for unix sockets have none.
-type rule struct {
-	prefix netip.Prefix
-	deny   bool
+// What a check returns besides a status.
+const (
+	silent = 0 // it has nothing to say of the request
+	passes = 1
+)
+
+// handler is the checks of one scope, in nginx's order, and what they do together: satisfy.
+type handler struct {
+	checks []check
+	any    bool          // one that passes is enough
+	delay  time.Duration // of a 401: auth_delay
 }
 
 var _ phase.Handler = (*handler)(nil)
 
-// Serve answers 403 to a client that the rules deny.
+// Serve asks the checks (ngx_http_core_access_phase).
 func (h *handler) Serve(r *request.Request) phase.Next {
-	if !h.denies(r.ClientAddr.Addr()) {
-		return phase.Continue
-	}
-	r.Logf(errorlog.Error, "access forbidden by rule")
-	r.Fail(403)
-	return phase.Fail
-}
-
-func (h *handler) denies(a netip.Addr) bool {
-	if !a.IsValid() {
-		return len(h.unix) > 0 && h.unix[0].deny
-	}
-	rules := h.v6
-	// A dual-stack socket shows IPv4 peers as ::ffff:a.b.c.d. As in nginx rules for IPv4 take them over, where there are any.
-	if a.Is4() || a.Is4In6() && len(h.v4) > 0 {
-		a, rules = a.Unmap(), h.v4
-	}
-	for i := range rules {
-		if rules[i].prefix.Contains(a) {
-			return rules[i].deny
+	status := 0
+	for _, c := range h.checks {
+		verdict := c.ask(r, h.any)
+		switch {
+		case verdict == silent:
+		case verdict == passes && h.any:
+			return phase.Continue
+		case verdict == passes:
+		case h.any && (verdict == 403 || verdict == 401):
+			if status != 401 {
+				status = verdict
+			}
+		default:
+			return h.refuse(r, verdict)
 		}
 	}
-	return false
+	if status == 0 {
+		return phase.Continue
+	}
+	if status == 403 {
+		logForbidden(r)
+	}
+	return h.refuse(r, status)
+}
+
+// refuse answers with a status; a 401 may have to wait (ngx_http_core_auth_delay).
+func (h *handler) refuse(r *request.Request, status int) phase.Next {
+	if status == 401 && h.delay > 0 {
+		r.Logf(errorlog.Info, "delaying unauthorized request")
+		if !r.Stream.Sleep(h.delay) {
+			r.Logf(errorlog.Info, "client prematurely closed connection")
+			r.Leave(499)
+			return phase.Done
+		}
+	}
+	r.Fail(status)
+	return phase.Fail
 }

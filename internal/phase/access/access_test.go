@@ -61,7 +61,7 @@ func TestInheritance(t *testing.T) {
 		t.Error("rules of http were not inherited")
 	}
 	h, own := Compile(env, phasetest.Location(t, http, "/own")).(*handler)
-	if !own || len(h.v4) != 1 {
+	if !own || len(h.checks[0].(*rules).v4) != 1 {
 		t.Errorf("own rules replace the inherited ones: got %+v", h)
 	}
 	if h := Compile(env, http.Children[0].Children[0].Parent.Parent); h == nil {

@@ -1,37 +1,29 @@
 package access
 
 import (
-	"net/netip"
+	"strings"
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/phase"
 )
 
-// Compile builds the rules in force at a scope: allow and deny are one list, inherited as a whole.
+// Compile builds the checks in force at a scope.
 func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	h := &handler{}
-	for _, d := range s.All("allow", "deny") {
-		if n, good := conf.ReadRule(d, env.Errors); good {
-			h.add(n, d.Name == "deny")
-		}
+	if d, found := s.Get("satisfy"); found {
+		h.any = strings.EqualFold(d.Arg(0), "any")
 	}
-	if len(h.v4)+len(h.v6)+len(h.unix) == 0 {
+	if d, found := s.Get("auth_delay"); found {
+		h.delay, _ = d.Duration(env.Errors, 0)
+	}
+	if l := compileRules(env, s); l != nil {
+		h.checks = append(h.checks, l)
+	}
+	if b := compileBasic(env, s); b != nil {
+		h.checks = append(h.checks, b)
+	}
+	if len(h.checks) == 0 {
 		return nil
 	}
 	return h
-}
-
-func (h *handler) add(n conf.Network, deny bool) {
-	switch {
-	case n.All:
-		h.v4 = append(h.v4, rule{netip.PrefixFrom(netip.IPv4Unspecified(), 0), deny})
-		h.v6 = append(h.v6, rule{netip.PrefixFrom(netip.IPv6Unspecified(), 0), deny})
-		h.unix = append(h.unix, rule{deny: deny})
-	case n.Unix:
-		h.unix = append(h.unix, rule{deny: deny})
-	case n.Prefix.Addr().Is4():
-		h.v4 = append(h.v4, rule{n.Prefix, deny})
-	default:
-		h.v6 = append(h.v6, rule{n.Prefix, deny})
-	}
 }

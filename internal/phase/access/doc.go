@@ -1,3 +1,4 @@
-// Package access decides by address whether a request may go on: allow and deny. It stands behind the limits, so that
-// they see the requests it refuses, and before the content; it knows no users and no passwords.
+// Package access decides whether a request may go on: by the client's address with allow and deny, by a password with
+// auth_basic. It stands behind the limits, so that they see the requests it refuses, and before the content; it keeps no
+// passwords and remembers nobody.
 package access

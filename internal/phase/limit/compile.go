@@ -24,7 +24,7 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	if s.Kind == conf.HTTP {
 		c.declare()
 	}
-	h := &handler{headers: readHeaders(s)}
+	h := &handler{headers: readHeaders(s), refusal: readRefusal(env, s), exempt: readExempt(env, s)}
 	for _, k := range []kind{byReq, byCount, byToken} {
 		into := &h.earnest
 		g := c.group(s, k)

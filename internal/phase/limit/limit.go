@@ -10,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/trust"
 )
 
 // handler is the limits of one scope. Those of requests, limit_req, limit_count and limit_token in this order, are asked
@@ -19,12 +20,17 @@ type handler struct {
 	rehearsed []limit
 	conn      []limit
 	headers   headers
+	refusal   refusal
+	exempt    *trust.Nets // nil: nobody
 }
 
 var _ phase.Handler = (*handler)(nil)
 
 // Serve asks the limits of each kind that was not asked yet.
 func (h *handler) Serve(r *request.Request) phase.Next {
+	if h.exempt != nil && h.exempt.Contains(r.ClientAddr.Addr()) {
+		return phase.Continue
+	}
 	if len(h.earnest)+len(h.rehearsed) > 0 {
 		if next := h.requests(r); next != phase.Continue {
 			return next
@@ -107,14 +113,16 @@ func (h *handler) refuse(r *request.Request, m *limit, v *limitgate.Verdict) pha
 	if g.dryRun {
 		return phase.Continue
 	}
+	after := int64(0)
 	if v.RetryAfter() > 0 {
-		after := seconds(v.RetryAfter())
+		after = seconds(v.RetryAfter())
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 		if r.Report != nil {
 			r.Report.RetryAfter = after
 		}
 	}
 	r.Fail(g.status)
+	h.refusal.add(r, m.zone, after)
 	return phase.Fail
 }
 
@@ -156,6 +164,7 @@ func (h *handler) connections(r *request.Request) phase.Next {
 	}
 	r.ConnStatus = request.LimitRejected
 	r.Fail(m.group.status)
+	h.refusal.add(r, m.zone, 0)
 	return phase.Fail
 }
 

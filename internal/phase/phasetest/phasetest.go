@@ -76,8 +76,11 @@ type Client struct {
 	Slept   func(d time.Duration) bool
 	Said    chan []byte // what the client says in a tunnel
 	HangUp  string      // what it hears there before it leaves
+	Takes   func(n int) // takes its time before it takes a piece of the answer; somebody may be told of it
 
 	TunnelErr error // how a tunnel ended
+
+	request *request.Request // whose answer it gets
 
 	mu      sync.Mutex // guards what follows
 	head    request.Response
@@ -150,6 +153,7 @@ func (c *Client) RequestLength() int64 { return 0 }
 
 // SendHead implements request.Stream.
 func (c *Client) SendHead(r *request.Request) error {
+	c.request = r
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.Fail {
@@ -164,6 +168,13 @@ func (c *Client) SendHead(r *request.Request) error {
 
 // SendBody implements request.Stream.
 func (c *Client) SendBody(p []byte) error {
+	if c.Takes != nil {
+		if s := c.request.Staller; s != nil {
+			s.Stall()
+			defer s.Resume()
+		}
+		c.Takes(len(p))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.Fail {

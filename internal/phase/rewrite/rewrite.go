@@ -6,28 +6,89 @@ import (
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
-// handler is the directives of one scope in their order. A return or break is the last one.
+// Scopes puts a request into another scope of the program: its settings, and the handlers of the phases to come.
+type Scopes interface {
+	Enter(r *request.Request, scope int)
+}
+
+// handler is the directives of one server or location in their order, with those of the if blocks in it among them.
 type handler struct {
-	sets   []set
-	answer answer // nil: goes on
+	steps  []step
+	scopes Scopes
+	log    bool // rewrite_log
+	server bool // it stands before the match phase, which follows anyway
 }
 
 var _ phase.Handler = (*handler)(nil)
 
-// answer is what a return makes of a request.
-type answer interface {
-	serve(r *request.Request) phase.Next
+// kind is what a step does.
+type kind uint8
+
+const (
+	sets     kind = iota
+	branches      // goes on behind the block unless the condition holds
+	rewrites
+	answers
+	breaks // ends the directives, and keeps the request in its location
+	ends   // ends the directives: behind a rewrite with a flag
+)
+
+// step is one directive. Steps are values, and what they do is told by their kind, so that a request that runs them makes no
+// garbage.
+type step struct {
+	kind   kind
+	set    set
+	cond   condition
+	rule   *rule
+	answer answer
+	scope  int // of the block, where the condition of an if in a location holds; else -1
+	past   int // the step behind the block, or behind the ends of a rewrite, for a request that does not fit
 }
 
-// Serve sets the variables and answers, if the scope has an answer.
+// state is what the directives of one scope have made of a request so far.
+type state struct {
+	changed bool // its path: it has to look for its location anew
+	plain   bool // captures are taken as they are: a path was replaced (e->quote of nginx is 0)
+}
+
+// Serve runs the directives (ngx_http_rewrite_handler).
 func (h *handler) Serve(r *request.Request) phase.Next {
-	for i := range h.sets {
-		h.sets[i].run(r)
+	var now state
+	for at := 0; at < len(h.steps); {
+		s := &h.steps[at]
+		at++
+		switch s.kind {
+		case sets:
+			s.set.run(r, now)
+		case branches:
+			if !s.cond.holds(r, now, h.log) {
+				at = s.past
+			} else if s.scope >= 0 {
+				h.scopes.Enter(r, s.scope)
+			}
+		case rewrites:
+			if !s.rule.fits(r, h.log) {
+				at = s.past
+				continue
+			}
+			if next := s.rule.run(r, &now, h.log); next != phase.Continue {
+				return next
+			}
+		case answers:
+			return s.answer.serve(r)
+		case breaks:
+			if now.changed {
+				r.Detached, now.changed = true, false
+			}
+			at = len(h.steps)
+		case ends:
+			at = len(h.steps)
+		}
 	}
-	if h.answer == nil {
-		return phase.Continue
+	if now.changed && !h.server {
+		return phase.Redirect
 	}
-	return h.answer.serve(r)
+	return phase.Continue
 }
 
 // set gives a variable its value.
@@ -36,54 +97,18 @@ type set struct {
 	value    *vars.Template
 }
 
-func (s *set) run(r *request.Request) {
-	s.variable(r, evaluate(r, s.value))
+func (s *set) run(r *request.Request, now state) {
+	s.variable(r, evaluate(r, s.value, now))
 }
 
-// evaluate returns a template's value in memory that lives as long as the request.
-func evaluate(r *request.Request, t *vars.Template) []byte {
+// evaluate returns a template's value in memory that lives as long as the request. As in nginx captures are escaped in it
+// until a rewrite has replaced the path.
+func evaluate(r *request.Request, t *vars.Template, now state) []byte {
 	if value, constant := t.Constant(); constant {
 		return value
 	}
-	return r.Claim(t.Append(r, r.Scratch()))
-}
-
-// failure is a return of an error code without a text: the program finds the page.
-type failure struct{ status int }
-
-func (f failure) serve(r *request.Request) phase.Next {
-	r.Fail(f.status)
-	return phase.Fail
-}
-
-// redirect is a return of a redirecting code.
-type redirect struct {
-	status int
-	target *vars.Template
-}
-
-func (d redirect) serve(r *request.Request) phase.Next {
-	target := evaluate(r, d.target)
-	r.Fail(d.status)
-	r.Response.Location = target
-	return phase.Fail
-}
-
-// text is a return with a body of its own, or without one below 400.
-type text struct {
-	status int
-	body   *vars.Template
-}
-
-func (t text) serve(r *request.Request) phase.Next {
-	body := evaluate(r, t.body)
-	if t.status < 100 {
-		// No client understands such a status: nginx sends nothing, and logs it.
-		r.Leave(t.status)
-		return phase.Done
+	if now.plain {
+		return r.Claim(t.Append(r, r.Scratch()))
 	}
-	if r.Answer(t.status, r.Settings.TypeOf(r.URI), body) == request.ErrRefused {
-		return phase.Fail
-	}
-	return phase.Done // also where it failed: the client is gone then, and the edge knows
+	return r.Claim(t.AppendArgument(r, r.Scratch()))
 }

@@ -11,12 +11,26 @@ import (
 	"github.com/limitgate/limitgate/internal/request"
 )
 
+// entered notes the scopes that a request is put into.
+type entered struct{ scopes *[]int }
+
+func (e entered) Enter(_ *request.Request, scope int) { *e.scopes = append(*e.scopes, scope) }
+
+// compiled compiles the location / of a server, whose if blocks are numbered in their order.
+func compiled(t *testing.T, env *phase.Env, http *conf.Scope) phase.Handler {
+	t.Helper()
+	index := map[*conf.Scope]int{}
+	location := phasetest.Location(t, http, "/")
+	location.Walk(func(s *conf.Scope) { index[s] = len(index) })
+	return Compile(env, location, entered{new([]int)}, index)
+}
+
 // run compiles the location / of a server and serves a request there.
 func run(t *testing.T, directives, target string) (string, *request.Request) {
 	t.Helper()
 	http, env := phasetest.Config(t, "map $uri $never { default x; }\nserver { location / { "+directives+" } }")
 	env.Vars.Define(http, env.Errors)
-	h := Compile(env, phasetest.Location(t, http, "/"))
+	h := compiled(t, env, http)
 	phasetest.Good(t, env)
 	var client phasetest.Client
 	r := phasetest.Request(t, "GET "+target+" HTTP/1.1\r\nHost: h\r\n\r\n", &client, nil)
@@ -80,18 +94,28 @@ func TestAnswersBelow100AreSilence(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	cases := map[string]string{
-		`return 1000;`:               `invalid return code "1000"`,
-		`return abc;`:                `invalid return code "abc"`,
-		`return 200 $nosuch;`:        `unknown "nosuch" variable`,
-		`set host x;`:                `invalid variable name "host"`,
-		`set $host x;`:               `the duplicate "host" variable`,
-		`set $x $nosuch;`:            `unknown "nosuch" variable`,
-		`if ($host) { return 404; }`: `"if" directive is not supported by limitgate`,
+		`return 1000;`:             `invalid return code "1000"`,
+		`return abc;`:              `invalid return code "abc"`,
+		`return 200 $nosuch;`:      `unknown "nosuch" variable`,
+		`set host x;`:              `invalid variable name "host"`,
+		`set $host x;`:             `the duplicate "host" variable`,
+		`set $x $nosuch;`:          `unknown "nosuch" variable`,
+		`if ($nosuch) { }`:         `unknown "nosuch" variable`,
+		`if (${host}) { }`:         `unknown "{host}" variable`,
+		`if ($host=x) { }`:         `unknown "host=x" variable`,
+		`rewrite ^ /x$;`:           `invalid variable name`,
+		`rewrite ^ /${x;`:          `the closing bracket in "x" variable is missing`,
+		`if ($1 = x) { }`:          `unknown "1" variable`,
+		`if ($host = $nosuch) { }`: `unknown "nosuch" variable`,
+		`if (-f $nosuch) { }`:      `unknown "nosuch" variable`,
+		`rewrite ^ $nosuch;`:       `unknown "nosuch" variable`,
+		`rewrite ^ /x?$nosuch;`:    `unknown "nosuch" variable`,
+		`rewrite (?<host>) /x;`:    `the duplicate "host" variable`,
 	}
 	for directives, want := range cases {
 		http, env := phasetest.Config(t, "server { location / { "+directives+" } }")
 		env.Vars.Define(http, env.Errors)
-		http.Walk(func(s *conf.Scope) { Compile(env, s) })
+		http.Walk(func(s *conf.Scope) { Compile(env, s, entered{}, nil) })
 		list := env.Errors.List()
 		if len(list) != 1 || list[0].Msg != want {
 			t.Errorf("%s: got %v, want %s", directives, list, want)
@@ -100,9 +124,10 @@ func TestFaults(t *testing.T) {
 }
 
 func TestNoGarbage(t *testing.T) {
-	http, env := phasetest.Config(t, `server { location / { set $a "$remote_addr-$uri"; return 200 "hello $a"; } }`)
+	http, env := phasetest.Config(t, `server { location / { set $a "$remote_addr-$uri"; rewrite ^/p /inside?x=$a; rewrite ^/other /never last;
+		if ($request_method = POST) { return 405; } if ($args ~* never) { return 404; } if ($uri = "/$arg_x") { return 403; } if ($a) { set $b "$a$uri"; } return 200 "hello $b"; } }`)
 	env.Vars.Define(http, env.Errors)
-	h := Compile(env, phasetest.Location(t, http, "/"))
+	h := compiled(t, env, http)
 	phasetest.Good(t, env)
 	r := phasetest.Request(t, "GET /path HTTP/1.1\r\nHost: h\r\n\r\n", &phasetest.Client{}, nil)
 	conn, uri, addr := r.Conn, r.URI, r.ClientAddr

@@ -1,7 +1,6 @@
 package static
 
 import (
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,11 +12,11 @@ import (
 
 // Root returns the folder that root or alias name for a scope: "html" below the prefix where nobody names one.
 func Root(env *phase.Env, s *conf.Scope) request.RootDir {
-	word, alias := conf.Word{Text: "html"}, 0
+	word, alias, place := conf.Word{Text: "html"}, 0, ""
 	if d, of := named(s); d != nil {
 		word = d.Args[0]
 		if d.Name == "alias" {
-			alias = aliased(of)
+			alias, place = aliased(of)
 		} else {
 			word.Text = strings.TrimSuffix(word.Text, "/")
 		}
@@ -34,9 +33,9 @@ func Root(env *phase.Env, s *conf.Scope) request.RootDir {
 		if !filepath.IsAbs(string(fixed)) && len(fixed) > 0 {
 			fixed = slices.Concat(prefix, fixed)
 		}
-		return request.RootDir{Alias: alias, Append: func(_ *request.Request, dst []byte) []byte { return append(dst, fixed...) }}
+		return request.RootDir{Alias: alias, Place: place, Append: func(_ *request.Request, dst []byte) []byte { return append(dst, fixed...) }}
 	}
-	return request.RootDir{Alias: alias, Append: func(r *request.Request, dst []byte) []byte {
+	return request.RootDir{Alias: alias, Place: place, Append: func(r *request.Request, dst []byte) []byte {
 		start := len(dst)
 		dst = text.Append(r, dst)
 		if len(dst) > start && dst[start] != '/' {
@@ -58,10 +57,14 @@ func named(s *conf.Scope) (*conf.Directive, *conf.Scope) {
 	return nil, nil
 }
 
-// aliased returns how much of a path an alias stands for: the location's prefix, or all of it in an expression.
-func aliased(s *conf.Scope) int {
-	if s = s.Enclosing(conf.Location); s == nil || s.Place == nil || s.Place.IsRegexp() {
-		return math.MaxInt
+// aliased returns how much of a path an alias stands for: the location's prefix, or all of it in an expression. place is
+// the location.
+func aliased(s *conf.Scope) (length int, place string) {
+	switch s = s.Enclosing(conf.Location); {
+	case s == nil || s.Place == nil:
+		return request.WholeAlias, ""
+	case s.Place.IsRegexp():
+		return request.WholeAlias, s.Place.Pattern
 	}
-	return len(s.Place.Pattern)
+	return len(s.Place.Pattern), s.Place.Pattern
 }

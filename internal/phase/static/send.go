@@ -55,7 +55,9 @@ func (h *Handler) send(r *request.Request, f *os.File, info fs.FileInfo) phase.N
 func describe(r *request.Request, status int, modified int64, etag []byte) {
 	out := &r.Response
 	out.Status, out.Reason, out.Location = status, nil, nil
-	out.ContentType = contentType(r)
+	if len(out.ContentType) == 0 { // else an upstream that sent the request here has named it
+		out.ContentType = contentType(r)
+	}
 	date := time.Unix(modified, 0).UTC().AppendFormat(r.Scratch(), "Mon, 02 Jan 2006 15:04:05 GMT")
 	r.AddHeader([]byte("Last-Modified"), r.Claim(date))
 	r.AddHeader([]byte("ETag"), etag)

@@ -36,10 +36,9 @@ type index struct {
 
 // Serve answers with a file, or sends the request to a folder's index.
 func (h *Handler) Serve(r *request.Request) phase.Next {
-	path, ok := h.path(r)
-	if !ok {
-		r.Logf(errorlog.Error, "\"%s\" leads out of its root", r.URI)
-		return fail(r, 404)
+	path, fault := h.path(r)
+	if fault != 0 {
+		return fail(r, fault)
 	}
 	method := string(r.Method)
 	if bytes.HasSuffix(r.URI, []byte("/")) {
@@ -69,14 +68,30 @@ func (h *Handler) Serve(r *request.Request) phase.Next {
 	return h.send(r, f, info)
 }
 
-// path returns the file that the request's path names. It reports false where the path would leave the root: paths of
-// clients have no dot segments, but an alias may be joined to the middle of a name, and a redirect inside may lead anywhere.
-func (h *Handler) path(r *request.Request) (string, bool) {
-	b := h.root.Append(r, r.Scratch())
-	rest := r.URI[min(h.root.Alias, len(r.URI)):]
-	b = r.Claim(append(b, rest...))
+// path returns the file that the request's path names, or the status to answer with where it names none or would leave the
+// root: paths of clients have no dot segments, but an alias may be joined to the middle of a name, and a redirect inside may
+// lead anywhere.
+func (h *Handler) path(r *request.Request) (file string, fault int) {
+	b, named := h.root.File(r, r.Scratch())
+	b = r.Claim(b)
+	if !named {
+		return "", 500
+	}
+	rest := r.URI
+	if !r.Appended {
+		rest = r.URI[min(h.root.Alias, len(r.URI)):]
+	}
+	if leaves(rest) {
+		r.Logf(errorlog.Error, "\"%s\" leads out of its root", r.URI)
+		return "", 404
+	}
+	return string(b), 0
+}
+
+// leaves reports whether a path holds a ".." between slashes, or a zero byte.
+func leaves(rest []byte) bool {
 	if bytes.IndexByte(rest, 0) >= 0 {
-		return "", false
+		return true
 	}
 	for len(rest) > 0 {
 		segment := rest
@@ -86,10 +101,10 @@ func (h *Handler) path(r *request.Request) (string, bool) {
 			rest = nil
 		}
 		if string(segment) == ".." {
-			return "", false
+			return true
 		}
 	}
-	return string(b), true
+	return false
 }
 
 // folder looks for an index (ngx_http_index_handler).
@@ -157,7 +172,9 @@ func fail(r *request.Request, status int) phase.Next {
 }
 
 func notFound(r *request.Request, path string, err error) phase.Next {
-	r.Logf(errorlog.Error, "\"%s\" is not found (%s)", path, errorlog.Errno(err))
+	if !r.Settings.HideMissing {
+		r.Logf(errorlog.Error, "\"%s\" is not found (%s)", path, errorlog.Errno(err))
+	}
 	return fail(r, 404)
 }
 
@@ -170,6 +187,8 @@ func failed(r *request.Request, call, path string, err error) phase.Next {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ELOOP):
 		level, status = errorlog.Error, 403
 	}
-	r.Logf(level, "%s \"%s\" failed (%s)", call, path, errorlog.Errno(err))
+	if status != 404 || !r.Settings.HideMissing {
+		r.Logf(level, "%s \"%s\" failed (%s)", call, path, errorlog.Errno(err))
+	}
 	return fail(r, status)
 }

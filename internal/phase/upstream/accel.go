@@ -18,7 +18,7 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	target := x.keepForRedirect()
 	x.abandon()
 	if len(target) > 0 && target[0] == '@' {
-		r.Detour = request.Detour{Path: target}
+		r.Detour = request.Detour{Path: target, While: reading}
 		return phase.Detour, true
 	}
 	path, args, safe := r.SplitUnsafe(target)
@@ -30,7 +30,7 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 	if string(r.Method) != "HEAD" {
 		r.Method = methodGet
 	}
-	r.Detour = request.Detour{Path: path, Args: args}
+	r.Detour = request.Detour{Path: path, Args: args, While: reading}
 	return phase.Detour, true
 }
 

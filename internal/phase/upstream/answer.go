@@ -3,7 +3,6 @@ package upstream
 import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
-	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
@@ -29,6 +28,10 @@ func (x *exchange) answer() phase.Next {
 	}
 	if err != nil || !x.relay() {
 		return x.broken()
+	}
+	if x.spool.on {
+		x.partSpooled()
+		return phase.Done
 	}
 	x.endAttempt()
 	x.part()
@@ -65,101 +68,13 @@ func (x *exchange) intercepted() phase.Next {
 	return phase.Fail
 }
 
-// relay passes the body on as it comes, and reports whether the client got the whole of it.
-func (x *exchange) relay() bool {
-	r, a := x.r, x.attempt()
-	body := x.resp.Body(x.headOnly)
-	if string(r.Method) == "HEAD" && !body.Done() {
-		x.resp.KeepAlive = false // proxy_method made it another method: the body is for nobody
-		return true
-	}
-	a.Length = int64(x.end - x.start)
-	for !body.Done() {
-		if x.start == x.end {
-			switch x.refill(&body) {
-			case ended:
-				return true
-			case lost:
-				return false
-			}
-		}
-		skip, data, err := body.Next(x.in[x.start:x.end])
-		if err != nil {
-			x.logf(errorlog.Error, "upstream sent invalid chunked response%s", relaying)
-			return false
-		}
-		if data > 0 {
-			from := x.start + skip
-			if r.SendBody(x.in[from:from+data]) != nil {
-				x.logUnsent()
-				return false
-			}
-		}
-		x.start += skip + data
-	}
-	if x.start < x.end && x.resp.ContentLength >= 0 && !x.resp.Chunked {
-		x.logf(errorlog.Warn, "upstream sent more data than specified in \"Content-Length\" header%s", relaying)
-	}
-	return true
-}
-
-// flow is what came of reading on in a body.
-type flow uint8
-
-const (
-	flowing flow = iota // there is more to pass on
-	ended               // the connection ended, and with it the body, as its framing has it
-	lost                // the rest will not come, or can't be sent; the log says why
-)
-
-// refill sends what the client can have and reads on.
-func (x *exchange) refill(body *h1.Body) flow {
-	if x.r.Stream.Flush() != nil {
-		x.logUnsent()
-		return lost
-	}
-	if x.r.Shaper != nil {
-		x.watch() // the shaper may have waited
-	}
-	if x.long == nil && (body.Remaining() < 0 || body.Remaining() > int64(len(x.in))) {
-		x.long = x.set.bodies.Get().(*[]byte)
-		x.in = *x.long
-	}
-	x.start, x.end = 0, 0
-	n, err := x.c.read(&x.wait, x.in, x.h.readTimeout)
-	if err == nil {
-		x.end = n
-		a := x.attempt()
-		a.Received += int64(n)
-		a.Length += int64(n)
-		return flowing
-	}
-	f := x.ioFault(err, "readv()")
-	switch {
-	case f.kind == faultClosed && body.EndsWithConnection():
-		x.resp.KeepAlive = false
-		return ended
-	case f.kind == faultLeft:
-		x.logf(errorlog.Info, "%s%s", clientLeft, relaying)
-	case f.kind == faultBody:
-		// The client's body broke while the answer was on its way: nothing of it is left to save.
-	default:
-		x.logf(f.level, "%s%s", f.log, relaying)
-	}
-	return lost
-}
-
-// logUnsent says why an answer could not be sent; the edge has done it, unless the client left while its bytes were held
-// back.
-func (x *exchange) logUnsent() {
-	if x.watch(); x.gone.Load() {
-		x.logf(errorlog.Info, "%s%s", clientLeft, relaying)
-	}
-}
-
 // broken ends an exchange whose answer can't be completed: the client must not take what it has for the whole.
 func (x *exchange) broken() phase.Next {
-	x.endAttempt()
+	if x.spool.on {
+		x.spool.stop()
+	} else {
+		x.endAttempt()
+	}
 	out := &x.r.Response
 	if out.Sent {
 		_ = x.r.Stream.Flush() // as much as there is; the connection is closed anyway
@@ -185,15 +100,29 @@ func (x *exchange) abandon() {
 
 // part ends a whole answer, or one whose body is for nobody.
 func (x *exchange) part() {
-	x.pump.finish()
-	x.partly = (x.more || x.stored) && !x.pump.whole
-	if x.partly && x.more {
-		// The peer answered before it had the body; the client may still be sending it.
-		x.r.Response.Close, x.r.Response.Linger = true, true
-	}
+	x.endPump()
 	x.unwait()
 	x.giveBack(false)
 	x.save()
+}
+
+// partSpooled is part for an answer that was spooled: the peer is free already, unless it still gets the request's body.
+func (x *exchange) partSpooled() {
+	x.spool.stop()
+	if x.c != nil {
+		x.part()
+		return
+	}
+	x.unwait()
+}
+
+// endPump ends the pump, if there is one. Where the peer answered before it had the body the client may still be sending it.
+func (x *exchange) endPump() {
+	x.pump.finish()
+	x.partly = (x.more || x.stored) && !x.pump.whole
+	if x.partly && x.more {
+		x.r.Response.Close, x.r.Response.Linger = true, true
+	}
 }
 
 // save keeps the connection where both sides want that and nothing of the answer is left on it, and closes it otherwise.

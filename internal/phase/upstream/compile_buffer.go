@@ -11,5 +11,10 @@ func (h *Handler) compileBuffers(env *phase.Env, scope *conf.Scope) {
 	if h.headRoom = int(b.Head); h.headRoom == 0 {
 		h.headRoom = 1 // nginx gives such a header no room either
 	}
+	h.buffers = buffers{
+		memory: int(b.Number * b.Size), busy: int(b.Busy), fileMax: b.FileMax, fileWrite: int(b.FileWrite),
+		folder: env.TempFolder(scope, "proxy_temp_path", "proxy_temp", 1, 2),
+	}
+	h.buffering = flag(env, scope, "proxy_buffering", true)
 	h.streaming = !flag(env, scope, "proxy_request_buffering", true)
 }

@@ -51,8 +51,11 @@ type exchange struct {
 	small []byte
 	long  *[]byte // the set's, while it is borrowed
 
-	wait waiter // of this goroutine
-	pump pump
+	frame h1.Body // of the answer's body
+
+	wait  waiter // of this goroutine
+	pump  pump
+	spool spool
 
 	// What Cancel does, from another goroutine.
 	gone   atomic.Bool
@@ -68,6 +71,7 @@ func newExchange(s *Set) *exchange {
 	x := &exchange{set: s, small: make([]byte, firstBuffer)}
 	x.wait = waiter{now: s.now, left: x.interrupted}
 	x.pump.init(x)
+	x.spool.init(x)
 	return x
 }
 
@@ -89,6 +93,8 @@ func (x *exchange) begin(h *Handler, r *request.Request) {
 
 // release ends the exchange on every way out, also when what it called panicked.
 func (x *exchange) release() {
+	x.spool.stop()
+	x.spool.reset()
 	x.pump.finish()
 	x.unwait()
 	x.drop()
@@ -109,13 +115,21 @@ func (x *exchange) release() {
 // Cancel ends the exchange because the client has left. It implements request.Canceler.
 func (x *exchange) Cancel() {
 	x.gone.Store(true)
+	x.interruptActive()
+	x.mu.Lock()
+	if x.stop != nil {
+		x.stop()
+	}
+	x.mu.Unlock()
+	x.spool.wake()
+}
+
+// interruptActive ends the reads and writes of the connection that is in use, if there is one.
+func (x *exchange) interruptActive() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.active != nil {
 		x.active.interrupt()
-	}
-	if x.stop != nil {
-		x.stop()
 	}
 }
 

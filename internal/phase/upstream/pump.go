@@ -141,6 +141,9 @@ func (p *pump) patience(limit time.Duration) time.Duration {
 	return time.Duration(end-p.x.set.now()) + limit
 }
 
+// over reports whether the pump has nothing more to do.
+func (p *pump) over() bool { return p.on && p.ended.Load() != 0 }
+
 // lastWrite is how long a peer that has answered is given to take what was read of the body.
 const lastWrite = 100 * time.Millisecond
 

@@ -71,8 +71,11 @@ func (t *place) appendURI(dst []byte, r *request.Request) []byte {
 		}
 		return append(dst, r.Target...)
 	}
-	dst = append(dst, t.uri...)
-	path := r.URI[min(t.skip, len(r.URI)):]
+	path := r.URI
+	if !r.Detached {
+		dst = append(dst, t.uri...)
+		path = path[min(t.skip, len(path)):]
+	}
 	if r.Internal || r.Rewritten || quoted(r.Target) {
 		dst = request.AppendPath(dst, path)
 	} else {

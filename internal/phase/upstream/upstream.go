@@ -7,6 +7,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/tempfile"
 )
 
 // Handler is one scope's proxy_pass. It is immutable and serves many goroutines.
@@ -32,6 +33,17 @@ type Handler struct {
 	readTimeout    time.Duration
 	headRoom       int  // proxy_buffer_size
 	streaming      bool // proxy_request_buffering off
+	buffering      bool // proxy_buffering
+	buffers        buffers
+}
+
+// buffers say how much of an answer is kept for a client that takes its time, and where.
+type buffers struct {
+	memory    int // proxy_buffers
+	busy      int // proxy_busy_buffers_size
+	fileMax   int64
+	fileWrite int
+	folder    *tempfile.Folder
 }
 
 var _ phase.Handler = (*Handler)(nil)

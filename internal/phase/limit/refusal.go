@@ -1,0 +1,85 @@
+package limit
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// refusal is limit_error_body: what a refusal says. The zero value leaves it to the page of the status.
+type refusal struct {
+	json bool
+	page request.Page // a file
+}
+
+var typeProblem = []byte("application/problem+json")
+
+// readRefusal reads limit_error_body, and the file that it names.
+func readRefusal(env *phase.Env, s *conf.Scope) refusal {
+	d, found := s.Get("limit_error_body")
+	if !found {
+		return refusal{}
+	}
+	b, good := conf.ReadErrorBody(d, env.Errors)
+	if !good || b.File == "" {
+		return refusal{json: b.JSON}
+	}
+	name := b.File
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(env.Dir, name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		env.Errors.Add(d.Pos, fmt.Sprintf("reading the body of refusals: %s", err), "the file is read with the configuration; its name is relative to the folder of the configuration")
+		return refusal{}
+	}
+	return refusal{page: request.Page{Type: []byte(b.Type), Body: text}}
+}
+
+// add gives a request that failed its body. after is the seconds to retry after, 0 where there are none.
+func (f *refusal) add(r *request.Request, zone string, after int64) {
+	switch {
+	case f.json:
+		r.Response.Page = request.Page{Type: typeProblem, Body: r.Claim(appendProblem(r.Scratch(), r.Response.Status, zone, after))}
+	case f.page.Body != nil:
+		r.Response.Page = f.page
+	}
+}
+
+// appendProblem writes a refusal as RFC 9457 has it.
+func appendProblem(b []byte, status int, zone string, after int64) []byte {
+	title := h1.Reason(status)
+	if title == "" {
+		title = "Refused"
+	}
+	b = append(append(b, `{"type":"about:blank","title":"`...), title...)
+	b = strconv.AppendInt(append(b, `","status":`...), int64(status), 10)
+	b = appendJSON(append(b, `,"limit":"`...), zone)
+	b = append(b, '"')
+	if after > 0 {
+		b = strconv.AppendInt(append(b, `,"retry_after":`...), after, 10)
+	}
+	return append(b, "}\n"...)
+}
+
+// appendJSON writes what stands in a JSON text; bytes above ASCII are left as they are.
+func appendJSON(b []byte, s string) []byte {
+	const digits = "0123456789abcdef"
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ':
+			b = append(b, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
+}
