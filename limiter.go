@@ -23,10 +23,6 @@ func NewLimiter(z Zone, a Algorithm) (*Limiter, error) {
 		return nil, err
 	}
 	l := &Limiter{zone: z, limit: Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}}
-	if q, ok := l.limit.Steps.(quick); ok {
-		l.limit.quick = 1 << 63
-		l.limit.one, l.limit.left = q.quick()
-	}
 	if c, ok := a.(Count); ok {
 		l.limit.Salt = c.salt()
 	}
@@ -38,6 +34,7 @@ func NewLimiter(z Zone, a Algorithm) (*Limiter, error) {
 			l.turns = new(Limit)
 			*l.turns = l.limit
 			l.turns.Steps = s
+			l.turns.quicken()
 		}
 	}
 	return l, nil

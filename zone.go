@@ -95,6 +95,14 @@ type quick interface {
 	quick() (one State, left int64)
 }
 
+// quicken finds out about the quick way of the steps.
+func (l *Limit) quicken() {
+	if q, ok := l.Steps.(quick); ok {
+		l.quick = 1 << 63
+		l.one, l.left = q.quick()
+	}
+}
+
 // Quick tells whether a request is what most are: one of cost 1, by a limit whose states are a debt in time, for a key that owes
 // nothing. Then QuickStep is its Step. Both are small enough to be inlined.
 func (l *Limit) Quick(s State, now Time, cost Cost) bool {
@@ -126,6 +134,7 @@ func (b *Bound) Join(l *Limit) error {
 	if l.Salt != 0 && !b.salt.CompareAndSwap(0, l.Salt) && b.salt.Load() != l.Salt {
 		return errors.New("the zone holds windows of another length or alignment; give this limit a zone of its own")
 	}
+	l.quicken()
 	for l.Bound = b; ; {
 		f, mine := b.full.Load(), l.Steps.Full()
 		if mine <= f || b.full.CompareAndSwap(f, mine) {
