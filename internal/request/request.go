@@ -34,6 +34,9 @@ type Request struct {
 	BodyLength int64
 	Body       Body // what was read of it
 
+	// Dropped is what there is to be said, at level info, of header lines that were left out.
+	Dropped []string
+
 	// Fault is set by an edge that could not read a whole, valid head: the status to answer with and what to log. The
 	// program then answers and logs, and runs no phase.
 	Fault Fault

@@ -289,7 +289,7 @@ func (b *bodyReader) drop(s *request.Settings) bool {
 			return true
 		}
 		now := x.srv.cfg.Now()
-		if now >= end || x.srv.killed.Load() {
+		if now >= end || x.c.killed() {
 			return false
 		}
 		x.c.await(now, min(s.LingeringTimeout, time.Duration(end-now)))
