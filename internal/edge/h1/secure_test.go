@@ -144,3 +144,24 @@ func TestSlowSecureClient(t *testing.T) {
 		t.Errorf("got %d bytes in %v, want %d", got, time.Since(began), len(big))
 	}
 }
+
+// A connection that was open in the clear when a reload made its address speak TLS is closed, not told that it is plain.
+func TestPlainConnectionMeetsTLS(t *testing.T) {
+	before := newSite(func(r *request.Request) { answerText(r, 200, "before") })
+	after := newSite(func(r *request.Request) { answerText(r, 400, "plain") })
+	after.head.TLS = new(tls.Config)
+	src := new(changing)
+	src.now.Store(before)
+	_, addr := startWith(t, Config{Source: src}, nil)
+	c := dial(t, addr)
+	c.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	if _, body := c.response(); body != "before" {
+		t.Errorf("got %q", body)
+	}
+	src.now.Store(after)
+	c.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	c.eof()
+	if n := after.served.Load(); n != 0 {
+		t.Errorf("the new program served %d requests, want none", n)
+	}
+}
