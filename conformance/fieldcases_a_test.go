@@ -236,6 +236,15 @@ func TestFieldCasesAGateway(t *testing.T) {
 			t.Errorf("got %d, want 503", got)
 		}
 	})
+	t.Run("15 quotas", func(t *testing.T) { // nor does it give one to other kinds
+		g := fieldSite(t, "limit_count_zone $server_port zone=n:1m limit=1 window=1d; limit_token_zone $server_port zone=t:1m rate=1r/h capacity=1; limit_req_status 429; limit_token_status 430;",
+			"location /n { limit_count zone=n; "+pass+" } location /t { limit_token zone=t; "+pass+" }")
+		for path, want := range map[string]int{"/n": 503, "/t": 430} {
+			if first, second := ask(t, g, path).StatusCode, ask(t, g, path).StatusCode; first != 200 || second != want {
+				t.Errorf("%s: got %d and %d, want 200 and %d", path, first, second, want)
+			}
+		}
+	})
 	t.Run("16", func(t *testing.T) { // see TestFieldCasesANumbers: 200 ms are one second in the header
 		g := fieldSite(t, "limit_req_zone $server_port zone=a:1m rate=5r/s; limit_req_status 429;", "location / { limit_req zone=a burst=12 nodelay; "+pass+" }")
 		for _, a := range atOnce(t, g.Addr(8080), "/", 20) {
@@ -325,6 +334,42 @@ http { access_log off; limit_req_status 429; limit_req_zone %s zone=a:%s rate=%s
 		g.Signal(syscall.SIGHUP)
 		gatewaytest.Eventually(t, 5*time.Second, "the refusal of another key", func() bool {
 			return strings.Contains(g.ErrorLog(), `limit_req "a" uses the "$remote_addr" key while previously it used the "$server_port" key`)
+		})
+		if v := version(t, g); v != "3" {
+			t.Errorf("version %s serves, want 3", v)
+		}
+	})
+
+	t.Run("20 quotas", func(t *testing.T) { // the same for windows and tokens: another window or algorithm is another count
+		conf := func(v, count, window, capacity string) string {
+			return fmt.Sprintf(`error_log logs/error.log notice;
+events {}
+http { access_log off; limit_count_status 429; limit_token_status 430; add_header X-Version %s always;
+	limit_count_zone $server_port zone=a:1m %s; limit_count_zone $server_port zone=w:1m limit=2 window=%s; limit_token_zone $server_port zone=t:1m rate=1r/h capacity=%s overflow=reject;
+	server { listen 127.0.0.1:@8080@; location / { proxy_pass http://127.0.0.1:@8081@; } location /count { limit_count zone=a; proxy_pass http://127.0.0.1:@8081@; }
+		location /window { limit_count zone=w; proxy_pass http://127.0.0.1:@8081@; } location /token { limit_token zone=t cost=2; proxy_pass http://127.0.0.1:@8081@; } location /free { return 200; } }
+	server { listen 127.0.0.1:@8081@; location / { return 200; } } }`, v, count, window, capacity)
+		}
+		g := gatewaytest.Start(t, limitgate, conf("1", "limit=3 window=1d algorithm=fixed", "$arg_w", "5"))
+		for path, want := range map[string]int{"/count": 3, "/window?w=100d": 2, "/window?w=200d": 2, "/token": 2} {
+			if got := asks(t, g, 5, 200, path); got != want {
+				t.Fatalf("%s: got %d of 5 passed, want %d", path, got, want)
+			}
+		}
+		reload(t, g, conf("2", "limit=5 window=1d algorithm=fixed", "$arg_w", "7"), "2")
+		for path, want := range map[string]int{"/count": 2, "/window?w=100d": 0, "/window?w=300d": 2, "/token": 1} {
+			if got := asks(t, g, 5, 200, path); got != want {
+				t.Errorf("after a reload that raises the limits, %s: got %d of 5 passed, want %d", path, got, want)
+			}
+		}
+		reload(t, g, conf("3", "limit=5 window=12h algorithm=fixed", "100d", "7"), "3")
+		if got := asks(t, g, 7, 200, "/count"); got != 5 {
+			t.Errorf("with another window: got %d of 7 passed, want 5: it begins afresh", got)
+		}
+		g.Write("nginx.conf", conf("4", "limit=5 window=12h algorithm=log", "100d", "7"))
+		g.Signal(syscall.SIGHUP)
+		gatewaytest.Eventually(t, 5*time.Second, "the refusal of another algorithm", func() bool {
+			return strings.Contains(g.ErrorLog(), `zone "a": binding a limit to its zone: memory zone: holds states of kind fixed window, which a limit of kind log can't read`)
 		})
 		if v := version(t, g); v != "3" {
 			t.Errorf("version %s serves, want 3", v)

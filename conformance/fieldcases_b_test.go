@@ -88,4 +88,17 @@ func TestFieldCasesB(t *testing.T) {
 			t.Errorf("another: got %d of 5 passed, want 1", got)
 		}
 	})
+	t.Run("38 exempt", func(t *testing.T) { // an allowlist acts on limits of every kind
+		g := fieldSite(t, balancer+`limit_exempt 192.168.0.0/16; limit_count_zone $binary_remote_addr zone=n:1m limit=1 window=1d; limit_token_zone $binary_remote_addr zone=t:1m rate=1r/h capacity=1;
+			limit_req_zone $binary_remote_addr zone=k:1m rate=1r/m; limit_req_status 429; limit_req zone=k; limit_count zone=n; limit_token zone=t;`, "location / { "+pass+" }")
+		if got := asks(t, g, 20, 200, "/", "X-Forwarded-For: 192.168.3.4"); got != 20 {
+			t.Errorf("allowed network: got %d of 20 passed, want all", got)
+		}
+		if got := asks(t, g, 5, 200, "/", "X-Forwarded-For: 203.0.113.1"); got != 1 {
+			t.Errorf("another: got %d of 5 passed, want 1", got)
+		}
+		if got := asks(t, g, 5, 200, "/", "X-Forwarded-For: 192.168.3.4, 203.0.113.2"); got != 1 {
+			t.Errorf("another that says it is one of them: got %d of 5 passed, want 1", got)
+		}
+	})
 }

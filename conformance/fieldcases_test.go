@@ -21,6 +21,7 @@ import (
 //	27	a cap of 10 B/s: internal/phase/shape.TestTenBytesASecond, with the clock passed in
 //	28	its second half, one rate shared by a key's answers: limit_bandwidth is not part of this version
 //	30	a refusal that is held back: reject_delay is not part of this version
+//	31	its second half, a warning of a balancer that is counted: internal/phase/limit.TestABalancerThatIsCounted
 //	42, 43	places of instances that died: one limit across instances is not part of this version
 //
 // Of 1, 7, 8, 12, 14, 15, 31, 34 and 38 the list also wants a warning of a checker, which is not part of this version.

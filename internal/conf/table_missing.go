@@ -17,7 +17,7 @@ var missing = [...]struct{ lost, names string }{
 			"proxy_ssl_server_name proxy_ssl_session_reuse proxy_ssl_trusted_certificate proxy_ssl_verify " +
 			"proxy_ssl_verify_depth"},
 	{"requests to the upstream, or its answers, would differ",
-		"proxy_force_ranges proxy_ignore_client_abort proxy_limit_rate proxy_pass_trailers"},
+		"proxy_force_ranges proxy_pass_trailers"},
 	{"what a FastCGI application should answer would not be answered",
 		"fastcgi_bind fastcgi_buffer_size fastcgi_buffering fastcgi_buffers fastcgi_busy_buffers_size " +
 			"fastcgi_cache fastcgi_cache_background_update fastcgi_cache_bypass fastcgi_cache_key " +
@@ -110,7 +110,7 @@ var missing = [...]struct{ lost, names string }{
 			"http2_streams_index_size http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size " +
 			"quic_active_connection_id_limit quic_gso quic_host_key quic_retry"},
 	{"requests would go to other servers of the group",
-		"hash ip_hash least_conn random sticky zone"},
+		"random sticky zone"},
 	{"what it should answer would not be answered",
 		"degradation degrade mirror mirror_request_body perl perl_modules perl_require perl_set stub_status"},
 	{"TCP and UDP connections would not be served",

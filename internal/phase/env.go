@@ -43,6 +43,8 @@ type Env struct {
 	// Arithmetic of limit_req for the whole configuration. The limit_arithmetic directive sets it, unless it is Fixed.
 	Arithmetic limitgate.Arithmetic
 	Fixed      bool
+
+	crowds map[string]*Crowd // by zone
 }
 
 // Zones hands out zones by name. The same name gives the same state in every program of a process.

@@ -2,8 +2,12 @@ package limit
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
 )
@@ -13,8 +17,9 @@ type limit struct {
 	group *group
 	zone  string
 	key   *vars.Template
-	fixed terms // where no parameter holds variables
-	vary  *vary // where some do
+	fixed terms        // where no parameter holds variables
+	vary  *vary        // where some do
+	crowd *phase.Crowd // where the key tells the client's address
 }
 
 // terms are a limit as it is for a request: with its parameters for that request.
@@ -76,6 +81,38 @@ func (l legs) collect(r *request.Request, limits []limit) legs {
 	}
 	r.Claim(b[:0])
 	return l
+}
+
+// crowdMask chooses the requests that are looked at by the nanosecond of their time: one in sixteen.
+const crowdMask = 15
+
+// look looks at where a request comes from that limits count by the address of the client. A client whose address a trusted
+// proxy told is no balancer.
+func (l *legs) look(r *request.Request) {
+	if r.Resolved || r.Report != nil || !r.ClientAddr.IsValid() {
+		return
+	}
+	for _, t := range l.terms {
+		if t.of.crowd == nil {
+			continue
+		}
+		if same, one := t.of.crowd.Meet(r.ClientAddr.Addr()); one {
+			r.Logf(errorlog.Warn, `zone "%s": %d of %d requests came from one address inside your network; if it is a balancer, name it with set_real_ip_from, so that its clients are counted`,
+				t.of.zone, same, phase.CrowdSize)
+		}
+	}
+}
+
+// tellsAddress reports whether a key has the client's address or network in it.
+func tellsAddress(key string) bool {
+	pieces, err := vars.Split(key)
+	return err == nil && slices.ContainsFunc(pieces, func(p vars.Piece) bool {
+		switch strings.ToLower(p.Variable) {
+		case "remote_addr", "binary_remote_addr", "client_network", "binary_client_network":
+			return true
+		}
+		return false
+	})
 }
 
 // ask asks all limits together.

@@ -77,6 +77,9 @@ func (h *handler) decide(r *request.Request, limits []limit) (time.Duration, pha
 	if len(l.list) == 0 {
 		return 0, phase.Continue
 	}
+	if r.Now&crowdMask == 0 {
+		l.look(r)
+	}
 	v, err := l.ask(r.Now)
 	if err != nil {
 		return 0, undecided(r, err)

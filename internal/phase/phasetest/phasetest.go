@@ -378,8 +378,10 @@ func Fill(t testing.TB, r *request.Request, raw string, log *Log) {
 	r.ClientAddr = r.Conn.PeerAddr
 	r.Start = Now()
 	r.Now = r.Start
-	folder, _ := tempfile.NewSet(new(atomic.Uint32), "").Add(t.TempDir(), nil, "")
-	s := &request.Settings{BodyBuffer: 8 << 10, BodyFolder: folder}
+	s := &request.Settings{BodyBuffer: 8 << 10}
+	if p.ContentLength >= 0 || p.Chunked {
+		s.BodyFolder, _ = tempfile.NewSet(new(atomic.Uint32), "").Add(t.TempDir(), nil, "")
+	}
 	if log != nil {
 		s.ErrorLog = errorlog.New(errorlog.Sink{Writer: log, Level: errorlog.Info})
 	}
