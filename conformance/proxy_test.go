@@ -22,7 +22,7 @@ type proxied struct {
 }
 
 // peer is one of two upstreams. It answers by the last element of a request's path, after a question mark or not:
-// NAME1 is said by the first and ok by the second, NAME by both. hang says nothing, drop closes, reset resets. After a 101 it
+// NAME1 is said by the first and ok by the second, NAME by both. hang says nothing, late says ok late, drop closes, reset resets. After a 101 it
 // waits for four bytes, says them once more and closes.
 type peer struct {
 	ln     net.Listener
@@ -120,6 +120,8 @@ func (p *peer) serve(c net.Conn, connection int) {
 		}
 		answer, known := p.say[name]
 		switch {
+		case name == "late":
+			time.Sleep(30 * time.Millisecond)
 		case name == "hang":
 			_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
 			_, _ = c.Read(make([]byte, 1))
@@ -129,10 +131,11 @@ func (p *peer) serve(c net.Conn, connection int) {
 		case name == "reset":
 			_ = c.(*net.TCPConn).SetLinger(0)
 			return
-		case !known:
+		}
+		if !known {
 			answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Peer: " + p.number + "\r\n\r\nok\n"
 		}
-		if strings.Contains(request, "HEAD /") && known == false {
+		if strings.Contains(request, "HEAD /") && !known {
 			answer = strings.TrimSuffix(answer, "ok\n")
 		}
 		if _, err := io.WriteString(c, strings.ReplaceAll(answer, "ITSELF", p.ln.Addr().String())); err != nil || strings.HasPrefix(answer, "HTTP/1.0") {
