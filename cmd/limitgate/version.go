@@ -57,8 +57,8 @@ func without() []string {
 	return []string{"http_charset_module", "http_gzip_module", "http_ssi_module", "http_userid_module", "http_auth_basic_module",
 		"http_mirror_module", "http_autoindex_module", "http_split_clients_module", "http_referer_module",
 		"http_fastcgi_module", "http_uwsgi_module", "http_scgi_module", "http_grpc_module", "http_memcached_module",
-		"http_empty_gif_module", "http_browser_module", "http_upstream_hash_module", "http_upstream_ip_hash_module",
-		"http_upstream_least_conn_module", "http_upstream_random_module", "http_upstream_zone_module", "http-cache"}
+		"http_empty_gif_module", "http_browser_module",
+		"http_upstream_random_module", "http_upstream_zone_module", "http-cache"}
 }
 
 // printVersion writes what nginx -v writes.

@@ -29,6 +29,10 @@ func bufferSpecs() []Spec {
 			Doc: "How large the file of one answer may grow. When it is full the upstream waits for the client. 0 means no file."},
 		{Name: "proxy_temp_file_write_size", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "SIZE", Default: "twice one buffer", check: checkSize,
 			Doc: "How much of an answer is written to its file at a time."},
+		{Name: "proxy_limit_rate", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "BYTES", Default: "0", check: unlessVariable(checkSize),
+			Doc: "How many bytes a second are read of an upstream's answer, evenly; 0 means as many as come. May hold variables. It needs proxy_buffering."},
+		{Name: "proxy_ignore_client_abort", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
+			Doc: "Whether the upstream's answer is waited for even if the client has left. Otherwise the connection to the upstream is closed at once."},
 		{Name: "proxy_temp_path", Contexts: httpToLocation, Min: 1, Max: 4, Usage: "FOLDER [LEVEL [LEVEL [LEVEL]]]", Default: "proxy_temp 1 2", check: checkLevels,
 			Doc: "Where answers go that don't fit into memory, as client_body_temp_path for request bodies."},
 	}

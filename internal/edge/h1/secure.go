@@ -43,7 +43,7 @@ func (w *wire) Write(p []byte) (int, error) {
 		}
 		m, err := w.Conn.Write(p[n:])
 		n += m
-		if n == len(p) || err != nil && (m == 0 || !isTimeout(err) || w.c.srv.killed.Load()) {
+		if n == len(p) || err != nil && (m == 0 || !isTimeout(err) || w.c.killed()) {
 			return n, err
 		}
 	}
@@ -99,7 +99,7 @@ func reset(err error) bool {
 // logHandshake tells why there is no encrypted connection, as nginx does.
 func (c *conn) logHandshake(err error) {
 	const doing = " while SSL handshaking"
-	if c.srv.killed.Load() || c.draining() && isTimeout(err) {
+	if c.killed() || c.draining() && isTimeout(err) {
 		return
 	}
 	var unusable interface{ LoadFailure() string }
@@ -135,7 +135,7 @@ const closeTimeout = time.Second
 
 // hangUp closes the connection. One that is encrypted says so first, unless it was cut off.
 func (c *conn) hangUp() {
-	if c.tc != c.nc && !c.srv.killed.Load() {
+	if c.tc != c.nc && !c.killed() {
 		c.ending = true
 		_ = c.nc.SetWriteDeadline(time.Now().Add(closeTimeout))
 		_ = c.crypt.CloseWrite() // the client may have left

@@ -56,6 +56,7 @@ type exchange struct {
 	wait  waiter // of this goroutine
 	pump  pump
 	spool spool
+	pull  pull
 
 	// What Cancel does, from another goroutine.
 	gone   atomic.Bool
@@ -142,6 +143,9 @@ func (x *exchange) hold(c *conn) {
 
 // watch asks the stream to call Cancel when the client leaves. Another wait of the request, such as for its pace, ends that.
 func (x *exchange) watch() {
+	if x.h.stays {
+		return
+	}
 	x.waiting = true
 	if !x.r.Stream.Await(x) {
 		x.gone.Store(true)

@@ -18,8 +18,12 @@ func (x *exchange) relay() bool {
 		return true
 	}
 	a.Length = int64(x.end - x.start)
+	x.pull = pull{}
 	if x.buffered() {
 		x.spool.attach()
+		if x.pull = x.h.pullOf(x); x.pull.on() {
+			x.pull.took(x.set.now(), x.end-x.start)
+		}
 	}
 	for !x.frame.Done() {
 		if x.start == x.end {
@@ -104,10 +108,16 @@ func (x *exchange) refill() flow {
 		x.long = x.set.bodies.Get().(*[]byte)
 		x.in = *x.long
 	}
+	if x.pull.on() && !x.holdBack() {
+		return lost
+	}
 	x.start, x.end = 0, 0
-	n, err := x.c.read(&x.wait, x.in, x.h.readTimeout)
+	n, err := x.c.read(&x.wait, x.pull.most(x.in), x.h.readTimeout)
 	if err == nil {
 		x.end = n
+		if x.pull.on() {
+			x.pull.took(x.set.now(), n)
+		}
 		a := x.attempt()
 		a.Received += int64(n)
 		a.Length += int64(n)

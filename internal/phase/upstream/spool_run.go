@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
 )
@@ -32,13 +33,16 @@ func (s *spool) readOn() (bool, *fault) {
 	if f != nil {
 		return false, f
 	}
-	n, err := x.c.read(&s.wait, to, x.h.readTimeout)
+	n, err := x.c.read(&s.wait, x.pull.most(to), x.h.readTimeout)
 	if err != nil {
 		f := x.ioFault(err, "readv()")
 		if f.kind == faultClosed && x.frame.EndsWithConnection() {
 			x.resp.KeepAlive, f = false, nil
 		}
 		return false, f
+	}
+	if x.pull.on() {
+		x.pull.took(x.set.now(), n)
 	}
 	a := x.attempt()
 	a.Received += int64(n)
@@ -84,6 +88,7 @@ func (s *spool) makeRoom() ([]byte, *fault) {
 		switch {
 		case s.wait.left():
 			return nil, &fault{kind: faultLeft}
+		case s.pause():
 		case s.w < most:
 			return s.buf[s.w:most], nil
 		case s.w-s.r < most:
@@ -99,6 +104,22 @@ func (s *spool) makeRoom() ([]byte, *fault) {
 			s.room.Wait()
 		}
 	}
+}
+
+// pause waits for the pace, or a part of that time, and reports whether there was anything to wait for. s is locked before and
+// after, but not meanwhile.
+func (s *spool) pause() bool {
+	if !s.x.pull.on() {
+		return false
+	}
+	d := s.x.pull.wait(s.x.set.now())
+	if d <= 0 {
+		return false
+	}
+	t := time.AfterFunc(d, s.wake)
+	s.room.Wait()
+	t.Stop()
+	return true
 }
 
 // grow takes more memory. s is locked.

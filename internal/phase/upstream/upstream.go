@@ -35,6 +35,9 @@ type Handler struct {
 	streaming      bool // proxy_request_buffering off
 	buffering      bool // proxy_buffering
 	buffers        buffers
+	pull           pull // proxy_limit_rate, unless rate names another for each request
+	rate           Text
+	stays          bool // proxy_ignore_client_abort
 }
 
 // buffers say how much of an answer is kept for a client that takes its time, and where.
