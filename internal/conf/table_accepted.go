@@ -20,9 +20,9 @@ type acceptedRow struct {
 func acceptedSpecs() []Spec {
 	rows := []acceptedRow{
 		{[]string{"sendfile"}, httpToIf, 1, 1, checkFlag, Accepted, "the system decides how files are sent"},
-		{[]string{"tcp_nopush", "tcp_nodelay", "reset_timedout_connection"}, httpToLocation, 1, 1, checkFlag, Accepted, "answers are sent without delay and in full segments where possible"},
+		{[]string{"tcp_nopush", "tcp_nodelay"}, httpToLocation, 1, 1, checkFlag, Accepted, "answers are sent without delay and in full segments where possible"},
 		{[]string{"aio"}, httpToLocation, 1, 1, nil, Accepted, "files are read without blocking other requests"},
-		{[]string{"aio_write", "open_file_cache_errors"}, httpToLocation, 1, 1, checkFlag, Accepted, "files are read without blocking other requests"},
+		{[]string{"aio_write", "open_file_cache_errors", "open_file_cache_events"}, httpToLocation, 1, 1, checkFlag, Accepted, "files are read without blocking other requests"},
 		{[]string{"directio"}, httpToLocation, 1, 1, checkDirectio, Accepted, "files go through the system's cache"},
 		{[]string{"directio_alignment"}, httpToLocation, 1, 1, checkOffset, Accepted, "files go through the system's cache"},
 		{[]string{"sendfile_max_chunk", "send_lowat", "postpone_output", "read_ahead"}, httpToLocation, 1, 1, checkSize, Accepted, "buffers are sized by need"},
@@ -30,7 +30,7 @@ func acceptedSpecs() []Spec {
 		{[]string{"connection_pool_size", "request_pool_size"}, httpToServer, 1, 1, checkSize, Accepted, "memory is managed by the run time"},
 		{[]string{"output_buffers"}, httpToLocation, 2, 2, checkBuffers, Accepted, "buffers are sized by need"},
 		{[]string{"log_subrequest"}, httpToLocation, 1, 1, checkFlag, Accepted, "a request is one request here, and logged once"},
-		{[]string{"open_file_cache"}, httpToLocation, 1, 2, nil, Accepted, "files are opened for each request"},
+		{[]string{"open_file_cache"}, httpToLocation, 1, 2, checkFileCache, Accepted, "files are opened for each request"},
 		{[]string{"open_file_cache_min_uses"}, httpToLocation, 1, 1, checkNumber, Accepted, "files are opened for each request"},
 		{[]string{"open_file_cache_valid"}, httpToLocation, 1, 1, checkSeconds, Accepted, "files are opened for each request"},
 		{[]string{"fastcgi_temp_path", "uwsgi_temp_path", "scgi_temp_path"}, httpToLocation, 1, 4, checkLevels, Accepted, "no temporary files are written there"},
@@ -85,5 +85,26 @@ func checkUse(c *checker, d *Directive) {
 	methods := []string{"select", "poll", "epoll", "kqueue", "/dev/poll", "eventport"}
 	if !slices.Contains(methods, d.Arg(0)) {
 		c.errs.Add(d.At(0), `invalid event type "`+d.Arg(0)+`"`, "it is one of: "+strings.Join(methods, ", "))
+	}
+}
+
+// checkFileCache checks open_file_cache (ngx_http_core_open_file_cache).
+func checkFileCache(c *checker, d *Directive) {
+	most := int64(0)
+	for _, a := range d.Args {
+		good := a.Text == "off"
+		if n, found := strings.CutPrefix(a.Text, "max="); found {
+			most, good = ParseInt(n)
+			good = good && most > 0
+		} else if t, found := strings.CutPrefix(a.Text, "inactive="); found {
+			_, good = ParseSeconds(t)
+		}
+		if !good {
+			c.errs.Add(a.Pos, `invalid "open_file_cache" parameter "`+a.Text+`"`, "write max=N [inactive=TIME] or off")
+			return
+		}
+	}
+	if most == 0 && d.Arg(0) != "off" {
+		c.errs.Add(d.Pos, `"open_file_cache" must have the "max" parameter`, "")
 	}
 }

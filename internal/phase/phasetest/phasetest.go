@@ -298,6 +298,9 @@ func (c *Client) Head() string {
 	if c.head.Location != nil {
 		line("location: ", string(c.head.Location))
 	}
+	if c.head.Dated {
+		line("modified: ", strconv.FormatInt(c.head.Modified, 10))
+	}
 	for _, h := range c.head.Headers {
 		line(string(h.Name), ": ", string(h.Value))
 	}
