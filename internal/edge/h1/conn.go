@@ -45,6 +45,7 @@ type conn struct {
 	nc     net.Conn  // the socket: deadlines and events are its
 	tc     net.Conn  // what bytes go through: nc, or TLS on it
 	crypt  *tls.Conn // nil: nobody spoke TLS
+	hailed bool      // it came to an address that speaks TLS
 	ending bool      // the end of TLS is being said: no more time for it
 	at     net.Addr  // of the listener
 	info   request.Conn

@@ -90,7 +90,8 @@ func (x *exchange) clock() limitgate.Time {
 }
 
 // begin readies x for the request whose first byte is here. It reports false where the program does not serve the
-// connection's address: an idle connection whose listener went away may get a byte before it sees its end.
+// connection's address, or speaks TLS there since a reload: an idle connection whose listener went away may get a byte before
+// it sees its end.
 func (x *exchange) begin() bool {
 	c := x.c
 	if turn := x.srv.turn.Load(); c.turn.Load() != turn {
@@ -98,7 +99,7 @@ func (x *exchange) begin() bool {
 	}
 	x.prog = x.srv.cfg.Source.Acquire()
 	x.settings = x.prog.Head(&c.info)
-	if x.settings == nil {
+	if x.settings == nil || x.settings.TLS != nil && !c.hailed {
 		x.releaseProgram()
 		return false
 	}

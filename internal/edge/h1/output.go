@@ -114,7 +114,9 @@ func (c *conn) write(b []byte) error {
 		most = c.x.settings.Record
 	}
 	for len(b) > 0 {
-		c.armWrite()
+		if c.tc == c.nc { // else wire does, where TLS lets only one write at a time
+			c.armWrite()
+		}
 		n, err := c.tc.Write(b[:min(len(b), most)])
 		c.sent += int64(n)
 		b = b[n:]

@@ -52,6 +52,7 @@ func (w *wire) Write(p []byte) (int, error) {
 // secure shakes hands with a client of an address that speaks TLS. A client that does not is served as it is: the program
 // tells it so. It reports false where the connection is to be closed.
 func (c *conn) secure(config *tls.Config) bool {
+	c.hailed = true
 	if !c.firstBytes() {
 		return false
 	}
