@@ -269,3 +269,34 @@ func TestPromisedUndo(t *testing.T) {
 		take(steps.Undo(last, third, last, t0.Add(60*ms)), 60*ms, 300*ms)
 	}
 }
+
+// TestNginxUndoIsExact: what is left when the first of two is taken back is the second alone, to the thousandth.
+func TestNginxUndoIsExact(t *testing.T) {
+	s := Req{Rate: PerSecond(10), Burst: 5, NoDelay: true, Arithmetic: Nginx}.Compile()
+	first, _ := decide(s, 0, t0, 1, 0)
+	both, _ := decide(s, first, t0, 1, 0)
+	if _, d := decide(s, s.Undo(both, 0, first, t0), t0, 1, 0); d.Excess != 1000 {
+		t.Errorf("the next one finds excess %v, want 1.000", d.Excess)
+	}
+}
+
+// TestNginxRetryIsExact: in the millisecond that a refusal names the request passes, and in the one before it does not.
+func TestNginxRetryIsExact(t *testing.T) {
+	for _, rate := range []int64{1, 7, 59, 61, 100, 1000} {
+		s := Req{Rate: PerMinute(rate), Burst: 2, NoDelay: true, Arithmetic: Nginx}.Compile()
+		now := t0.Add(300 * time.Millisecond)
+		for excess := int64(1001); excess <= 2000; excess++ {
+			state := packNginx(excess, ms(t0))
+			_, d := decide(s, state, now, 1, 0)
+			if d.Admitted() {
+				continue
+			}
+			if _, again := decide(s, state, now.Add(d.RetryAfter()), 1, 0); !again.Admitted() {
+				t.Fatalf("%d a minute, excess %d: after %v again %+v", rate, excess, d.RetryAfter(), again)
+			}
+			if _, early := decide(s, state, now.Add(d.RetryAfter()-time.Millisecond), 1, 0); early.Admitted() {
+				t.Fatalf("%d a minute, excess %d: admitted before %v", rate, excess, d.RetryAfter())
+			}
+		}
+	}
+}

@@ -225,6 +225,7 @@ func (d *Daemon) Close() error {
 	g.done()
 	<-g.ended
 	d.work.Wait()
+	d.files.Flush() // who waits for the pid file to go reads the logs then
 	if pid := d.current.settings.pid; pid != "" {
 		err = errors.Join(err, d.privileged(func() error { return removePid(pid, os.Getpid()) }))
 	}

@@ -167,9 +167,7 @@ func (fs *Files) Reopen() error {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	var errs []error
-	for b := range fs.buffers {
-		b.Flush()
-	}
+	fs.flush()
 	for path, f := range fs.byPath {
 		if f.std {
 			continue
@@ -182,6 +180,19 @@ func (fs *Files) Reopen() error {
 		errs = append(errs, f.set(file).Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Flush writes what is buffered.
+func (fs *Files) Flush() {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.flush()
+}
+
+func (fs *Files) flush() {
+	for b := range fs.buffers {
+		b.Flush()
+	}
 }
 
 func openAppend(path string) (*os.File, error) {

@@ -45,6 +45,7 @@ type conn struct {
 	nc     net.Conn  // the socket: deadlines and events are its
 	tc     net.Conn  // what bytes go through: nc, or TLS on it
 	crypt  *tls.Conn // nil: nobody spoke TLS
+	hailed bool      // it came to an address that speaks TLS
 	ending bool      // the end of TLS is being said: no more time for it
 	at     net.Addr  // of the listener
 	info   request.Conn
@@ -63,6 +64,7 @@ type conn struct {
 	linger  *request.Settings
 	piped   bool // the next request's first bytes came with the last
 	strayed bool // stray has happened
+	reset   bool // it is to end with a reset: reset_timedout_connection
 
 	presence presence
 	leaving  atomic.Bool   // its listener is gone: no other request follows
@@ -333,6 +335,7 @@ func (c *conn) lost(err error) {
 	x.r.Fault = request.Fault{Status: 400, Log: "client prematurely closed connection while " + x.head.Reading()}
 	switch {
 	case isTimeout(err):
+		x.timedOut = true
 		x.r.Fault = request.Fault{Status: 408, Log: "client timed out (110: Connection timed out) while " + x.head.Reading()}
 	case !errors.Is(err, io.EOF):
 		x.r.Fault.Log = "recv() failed (" + errorlog.Errno(err) + ") while " + x.head.Reading()

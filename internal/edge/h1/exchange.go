@@ -38,9 +38,10 @@ type exchange struct {
 	body   bodyReader
 	answer answer
 
-	mute    atomic.Bool // the client gets nothing (more)
-	awaited bool        // Await was called and not taken back
-	err     error       // the client can't be written to
+	mute     atomic.Bool // the client gets nothing (more)
+	timedOut bool        // the client was too slow
+	awaited  bool        // Await was called and not taken back
+	err      error       // the client can't be written to
 
 	// sending is held where 100 Continue and the answer's head could meet: they may come from two goroutines.
 	sending sync.Mutex
@@ -89,7 +90,8 @@ func (x *exchange) clock() limitgate.Time {
 }
 
 // begin readies x for the request whose first byte is here. It reports false where the program does not serve the
-// connection's address: an idle connection whose listener went away may get a byte before it sees its end.
+// connection's address, or speaks TLS there since a reload: an idle connection whose listener went away may get a byte before
+// it sees its end.
 func (x *exchange) begin() bool {
 	c := x.c
 	if turn := x.srv.turn.Load(); c.turn.Load() != turn {
@@ -97,7 +99,7 @@ func (x *exchange) begin() bool {
 	}
 	x.prog = x.srv.cfg.Source.Acquire()
 	x.settings = x.prog.Head(&c.info)
-	if x.settings == nil {
+	if x.settings == nil || x.settings.TLS != nil && !c.hailed {
 		x.releaseProgram()
 		return false
 	}
@@ -111,7 +113,7 @@ func (x *exchange) begin() bool {
 	}
 	x.r.Reset()
 	x.head.Reset()
-	x.begun, x.resumed, x.awaited, x.stale, x.err = true, false, false, false, nil
+	x.begun, x.resumed, x.awaited, x.stale, x.timedOut, x.err = true, false, false, false, false, nil
 	x.mute.Store(false)
 	x.now = x.srv.cfg.Now()
 	x.r.Start = x.now
@@ -208,6 +210,7 @@ func (x *exchange) finish() bool {
 		c.log = x.settings.ErrorLog
 	}
 	c.idleFor = s.KeepaliveTimeout
+	c.reset = s.ResetTimedout && (x.timedOut || r.Response.Silent && r.Response.Status == 444)
 	if r.Response.Silent || x.mute.Load() || x.err != nil || !r.Response.Sent || !x.answer.done {
 		return false
 	}

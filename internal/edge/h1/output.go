@@ -29,6 +29,7 @@ func (x *exchange) sendError(err error) error {
 	switch {
 	case x.c.killed():
 	case isTimeout(err) || errors.Is(err, errSendTimeout):
+		x.timedOut = true
 		x.r.Logf(errorlog.Info, "client timed out (110: Connection timed out) while sending to client")
 	default:
 		if x.r.Logs(errorlog.Info) {
@@ -113,7 +114,9 @@ func (c *conn) write(b []byte) error {
 		most = c.x.settings.Record
 	}
 	for len(b) > 0 {
-		c.armWrite()
+		if c.tc == c.nc { // else wire does, where TLS lets only one write at a time
+			c.armWrite()
+		}
 		n, err := c.tc.Write(b[:min(len(b), most)])
 		c.sent += int64(n)
 		b = b[n:]
