@@ -149,3 +149,27 @@ func ExampleAppendNetwork() {
 	// 2001:db8:1:2::/64
 	// 192.0.2.7/32
 }
+
+// A writer without a zone holds its own state, and writes as much as goes.
+func ExamplePace_Check() {
+	pace := limitgate.Pace{Rate: 1_000_000, Burst: 200_000}
+	var state limitgate.State
+	now, written := noon(), int64(0)
+	for written < 500_000 {
+		n, wait := pace.Check(state, now, 500_000-written, 100_000)
+		state = pace.Account(state, now, n)
+		written += n
+		now = now.Add(wait) // time.Sleep, in a program
+	}
+	fmt.Println(written, "bytes in", now.Sub(noon()).Round(time.Millisecond))
+	// Output: 500000 bytes in 300ms
+}
+
+// What was written without asking, such as a header, is told afterwards, and the writes behind it wait for it.
+func ExamplePace_Account() {
+	pace := limitgate.Pace{Rate: 1000, Burst: 100}
+	state := pace.Account(0, noon(), 600)
+	n, wait := pace.Check(state, noon(), 100, 100)
+	fmt.Println(n, wait.Round(time.Millisecond))
+	// Output: 0 600ms
+}

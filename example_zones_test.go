@@ -17,6 +17,36 @@ func ExampleLimit_Step() {
 	// Output: PASSED 1.000 200ms
 }
 
+// A key that owes nothing, and a request of cost 1: no step has to be called.
+func ExampleLimit_Quick() {
+	a := limitgate.Req{Rate: limitgate.PerSecond(10), Burst: 1, NoDelay: true}
+	l := limitgate.Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}
+	_ = new(limitgate.Bound).Join(&l) // as Zone.Bind does
+	fmt.Println(l.Quick(0, noon(), 1), l.Quick(0, noon(), 2), l.Quick(limitgate.State(noon())+1, noon(), 1))
+	// Output: true false false
+}
+
+func ExampleLimit_QuickStep() {
+	a := limitgate.Req{Rate: limitgate.PerSecond(10), Burst: 1, NoDelay: true}
+	l := limitgate.Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}
+	_ = new(limitgate.Bound).Join(&l) // as Zone.Bind does
+	state, d := l.QuickStep(noon())
+	fmt.Println(d.Outcome, d.Remaining, limitgate.Time(state).Sub(noon()))
+	// Output: PASSED 1 100ms
+}
+
+func ExampleMode_Charges() {
+	fmt.Println(limitgate.Check.Charges(), limitgate.Take.Charges(), limitgate.Spend.Charges())
+	// Output: false true true
+}
+
+// What a refusal cut is stored by all modes but Peek.
+func ExampleMode_Stores() {
+	passed, refused := limitgate.Decision{}, limitgate.Decision{Outcome: limitgate.Rejected}
+	fmt.Println(limitgate.Check.Stores(passed), limitgate.Check.Stores(refused), limitgate.Peek.Stores(refused))
+	// Output: false true false
+}
+
 // Limits that share a zone know the largest full state among them, so that none cuts what another allows.
 func ExampleBound_Join() {
 	b := new(limitgate.Bound)

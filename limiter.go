@@ -34,6 +34,7 @@ func NewLimiter(z Zone, a Algorithm) (*Limiter, error) {
 			l.turns = new(Limit)
 			*l.turns = l.limit
 			l.turns.Steps = s
+			l.turns.quicken()
 		}
 	}
 	return l, nil
@@ -60,7 +61,7 @@ func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (
 	if cost < 1 || l.limit.Kind == KindConn {
 		return undecided(), l.fits(cost)
 	}
-	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Take)
+	d, _, err := l.zone.Do(ctx, now, &l.limit, key, cost, Spend)
 	if err != nil {
 		return undecided(), err
 	}

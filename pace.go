@@ -54,11 +54,39 @@ func (p Pace) Kind() Kind { return KindPace }
 
 // Compile derives the constants of the steps.
 func (p Pace) Compile() Steps {
+	q := p.steps()
+	return &q
+}
+
+func (p Pace) steps() paceSteps {
 	burst, queue := paceTime(p.Burst, p.Rate), p.Queue
 	if queue == 0 {
 		queue = paceHour
 	}
-	return &paceSteps{rate: uint64(p.Rate), burst: burst, full: burst + uint64(queue)}
+	return paceSteps{rate: uint64(p.Rate), burst: burst, full: burst + uint64(queue)}
+}
+
+// Check is for one writer that holds its own state and can write part of what it has: how many of want bytes go at now. Where
+// none do, wait is how long until piece bytes will, so that who writes in small pieces does not wake for each. What was written
+// is told with Account. p must be valid, and a burst no shorter than piece.
+func (p Pace) Check(s State, now Time, want, piece int64) (n int64, wait time.Duration) {
+	q := p.steps()
+	_, debt := q.debt(s, now, 0)
+	if debt < q.burst {
+		n = min(want, q.bytes(q.burst-debt))
+	}
+	if n > 0 {
+		return n, 0
+	}
+	// Each of the writes that piece may become is rounded up by less than a nanosecond; a microsecond is as good as none.
+	return 0, time.Duration(debt + paceTime(piece, p.Rate) + uint64(min(piece-1, 1000)) - q.burst)
+}
+
+// Account gives the state after n more bytes were written at now, whether Check allowed them or not.
+func (p Pace) Account(s State, now Time, n int64) State {
+	q := p.steps()
+	_, debt := q.debt(s, now, 0)
+	return State(uint64(max(now, 0)) + debt + min(paceTime(n, p.Rate), uint64(maxSpan/2)))
 }
 
 // paceTime is the time n bytes take, rounded up; it saturates.
@@ -88,17 +116,23 @@ func (p *paceSteps) bytes(d uint64) int64 {
 	return int64(min(q, 1<<63-1))
 }
 
+// debt is what a state has left to pay at now, and the state, cut where it claims more than a full bucket.
+func (p *paceSteps) debt(s State, now Time, bound int64) (State, uint64) {
+	n := uint64(max(now, 0))
+	if uint64(s) <= n {
+		return s, 0
+	}
+	debt := uint64(s) - n
+	if full := max(p.full, uint64(bound)); debt > p.full && debt > full+stale {
+		debt, s = full, State(n+full)
+	}
+	return s, debt
+}
+
 // Step implements Steps. Excess is in thousandths of a byte.
 func (p *paceSteps) Step(s State, now Time, cost Cost, bound int64) (State, Decision) {
 	n := uint64(max(now, 0))
-	debt := uint64(0)
-	if uint64(s) > n {
-		if debt = uint64(s) - n; debt > p.full {
-			if full := max(p.full, uint64(bound)); debt > full+stale {
-				debt, s = full, State(n+full)
-			}
-		}
-	}
+	s, debt := p.debt(s, now, bound)
 	a := Decision{Excess: addExcess(Excess(min(p.bytes(debt), 1<<52)*1000), 1)}
 	if debt < p.burst {
 		a.Remaining = p.bytes(p.burst - debt)

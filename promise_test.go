@@ -226,3 +226,24 @@ func TestAcquireAllNeedsRoom(t *testing.T) {
 		t.Errorf("got %+v, %v and %d held", v, err, z.Held())
 	}
 }
+
+// TestAcquireAllNamesTheTightest: the verdict is of the leg with the fewest places left, wherever it stands.
+func TestAcquireAllNamesTheTightest(t *testing.T) {
+	for _, c := range []struct {
+		limits []int64
+		leg    int
+	}{{[]int64{2, 5}, 0}, {[]int64{5, 2}, 1}, {[]int64{5, 2, 4}, 1}, {[]int64{3, 3}, 0}} {
+		var legs []limitgate.Leg
+		for _, n := range c.limits {
+			l, err := limitgate.NewLimiter(memzone.New(memzone.Config{}), limitgate.Conn{Limit: n})
+			if err != nil {
+				t.Fatal(err)
+			}
+			legs = append(legs, limitgate.Leg{Limiter: l, Key: "k"})
+		}
+		v, err := limitgate.AcquireAll(context.Background(), t0, legs, make([]limitgate.Place, len(legs)))
+		if err != nil || v.Leg != c.leg || v.Remaining != c.limits[c.leg]-1 {
+			t.Errorf("%v: got leg %d with %d left (%v), want leg %d", c.limits, v.Leg, v.Remaining, err, c.leg)
+		}
+	}
+}

@@ -241,3 +241,31 @@ func TestDrainAt(t *testing.T) {
 		t.Error("a held place drains, or none does not")
 	}
 }
+
+// TestPromisedUndo: of four, the last of whom came 50 ms later, the third or the last leaves. The turn of the last one stands
+// where it was promised, so the third has nothing to give back; the last one gives its turn to who comes next.
+func TestPromisedUndo(t *testing.T) {
+	for name, a := range map[string]Algorithm{
+		"exact": Req{Rate: PerSecond(10), Burst: 10},
+		"nginx": Req{Rate: PerSecond(10), Burst: 10, Arithmetic: Nginx},
+		"token": Token{Rate: PerSecond(10), Capacity: 1, Queue: 10},
+	} {
+		steps := a.Compile().(promiser).promises()
+		take := func(s State, at, turn time.Duration) State {
+			t.Helper()
+			after, d := decide(steps, s, t0.Add(at), 1, 0)
+			if !d.Admitted() || at+d.Delay() != turn {
+				t.Errorf("%s: who came at %v got %+v, want the turn at %v", name, at, d, turn)
+			}
+			return after
+		}
+		const ms = time.Millisecond
+		first := take(0, 0, 0)
+		second := take(first, 0, 100*ms)
+		third := take(second, 0, 200*ms)
+		last := take(third, 50*ms, 300*ms)
+		take(last, 60*ms, 400*ms)
+		take(steps.Undo(last, second, third, t0.Add(60*ms)), 60*ms, 400*ms)
+		take(steps.Undo(last, third, last, t0.Add(60*ms)), 60*ms, 300*ms)
+	}
+}

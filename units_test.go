@@ -84,6 +84,15 @@ func TestRateValidate(t *testing.T) {
 	}
 }
 
+// TestRateCounts: as many requests as can be counted in one rate, and one more.
+func TestRateCounts(t *testing.T) {
+	for n, want := range map[int64]string{maxCount: "at most 1000000r/s", maxCount + 1: "must be above zero", 0: "must be above zero"} {
+		if err := PerHour(n).Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d an hour: got %v, want %q", n, err, want)
+		}
+	}
+}
+
 // TestRateError: from one a day to a million a second, the interval is at most 0.1 % short and never long.
 func TestRateError(t *testing.T) {
 	for n := int64(1); n <= 1_000_000; n += 1 + n/50 {

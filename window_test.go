@@ -40,6 +40,10 @@ func TestValidate(t *testing.T) {
 		{Token{Capacity: 1}, "rate is missing"},
 		{Token{Rate: PerSecond(1), Capacity: 1, Queue: -1}, "queue -1"},
 		{Token{Rate: PerDay(1), Capacity: 30_000}, "at most 26687"},
+		{Token{Rate: PerDay(1), Capacity: 26_687}, ""},
+		{Token{Rate: PerDay(1), Capacity: 26_688}, "at most 26687"},
+		{Token{Rate: PerDay(1), Capacity: 20_000, Queue: 6_687}, ""},
+		{Token{Rate: PerDay(1), Capacity: 20_000, Queue: 6_688}, "at most 26687"},
 		{Token{Rate: PerSecond(1), Capacity: 1 << 30, Queue: math.MaxInt64}, "73 years"},
 		{Pace{Rate: 1}, ""},
 		{Pace{Rate: 100_000_000_000, Burst: math.MaxInt64}, ""},
@@ -123,7 +127,7 @@ func TestYears(t *testing.T) {
 		{"fixed", Count{Limit: 3, Window: time.Minute, Windowing: Fixed}, 3, 30 * year, 4 * year},
 		{"first", Count{Limit: 3, Window: time.Minute, Windowing: Fixed, First: true}, 3, 30 * year, 4 * year},
 		{"sliding", Count{Limit: 3, Window: time.Minute}, 3, 27 * year, 3 * year},
-		{"sliding seconds", Count{Limit: 3, Window: time.Second}, 3, 192 * day, day},
+		{"sliding seconds", Count{Limit: 3, Window: time.Second}, 3, 192 * day, day + time.Second},
 		{"nginx", Req{Rate: PerSecond(1), Burst: 2, NoDelay: true, Arithmetic: Nginx}, 3, 30 * year, 4 * year},
 		{"nginx wide", Req{Rate: PerSecond(1), Burst: 5000, NoDelay: true, Arithmetic: Nginx}, 5001, 37 * day, 12 * day},
 	} {
@@ -183,6 +187,12 @@ func TestWindowCost(t *testing.T) {
 				t.Errorf("%s: cost %d changed the state", name, cost)
 			}
 			r.want(name, t0, 1, Passed, 0)
+		}
+		for k := range int64(32) { // of a key that nobody has seen, wherever its time stands in a word
+			at := Time(k * int64(slidingIndexMod/32) * int64(time.Minute))
+			if after, _ := decide(r.steps, 0, at, 4, 0); after != 0 {
+				t.Errorf("%s at %d: a refusal made a state", name, at)
+			}
 		}
 		if d := r.ask(t0, 2); d.Outcome != Rejected || d.Excess != 2000 || d.RetryAfter() <= 0 {
 			t.Errorf("%s: %+v", name, d)

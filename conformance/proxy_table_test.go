@@ -174,7 +174,23 @@ func proxySides() []proxied {
 			"charset": "HTTP/1.1 200 OK\r\nX-Accel-Charset: koi8-r\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\nbody",
 			"bare":    "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n",
 		},
-	}, requestSide(), bodySide(), keptSide(), upgradeSide(), {
+	}, requestSide(), bodySide(), {
+		side: side{
+			name: "proxy_pass in if and limit_except",
+			http: upstreamLog + front(`
+				location /in/ { proxy_pass http://RAW1/base/; proxy_set_header X-A a; proxy_hide_header X-Peer; proxy_redirect default;
+					if ($arg_to = two) { proxy_pass http://RAW2; } if ($arg_to = none) { set $x 1; } if ($arg_to = var) { proxy_pass http://$arg_h; } }
+				location /only/ { limit_except GET { proxy_pass http://RAW2; } proxy_pass http://RAW1/to/; }
+				location /files/ { if ($request_method = POST) { proxy_pass http://RAW2; } root html; }
+				location ~ ^/re/(.*) { if ($arg_to) { proxy_pass http://RAW2; } proxy_pass http://RAW1; proxy_set_header X-Tail $1; }`),
+			files:   map[string]string{"html/files/a": "file\n"},
+			headers: []string{"X-Peer", "Location", "X-A"},
+			raw: []string{httpGet("/in/x"), httpGet("/in/x?to=two"), httpGet("/in/x?to=none"), httpGet("/in/x?to=var&h=RAW1"), httpGet("/in/base"), httpGet("/in/base?to=two"), httpGet("/in/base?to=none"),
+				httpGet("/only/x"), "PUT /only/x HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", httpGet("/files/a"), "POST /files/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
+				httpGet("/re/a"), httpGet("/re/b?to=1"), httpGet("/re/base?to=1")},
+		},
+		say: map[string]string{"base": "HTTP/1.1 302 F\r\nContent-Length: 0\r\nLocation: http://ITSELF/base/x?y\r\n\r\n"},
+	}, keptSide(), upgradeSide(), {
 		side: side{
 			name: "connections that fail and addresses that lead nowhere",
 			http: upstreamLog + `upstream Named { server RAW1; } upstream down { server RAW1 down; } upstream down2 { server RAW1 down; server RAW2 down; }
@@ -253,7 +269,7 @@ func keptSide() proxied {
 			location /d/ { proxy_pass http://d; } location /e/ { proxy_pass http://e; proxy_next_upstream off; } location /f/ { proxy_pass http://f; } location /ten/ { proxy_pass http://e; proxy_http_version 1.0; }`),
 		headers: []string{"X-Peer"},
 	}, say: map[string]string{"closing": "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "unasked": "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxMORE", "s404": "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"}}
-	for _, path := range strings.Fields("/a/1x /a/2x /a/3x /a/4x /a/closing /a/5x /a/6x /a/drop /a/7x /b/1x /b/2x /b/3x /b/drop1 /b/4x /c/1x 900ms /c/2x /c/3x /d/1x /d/2x /e/1x /e/drop /e/2x /e/unasked /e/3x /e/s404 /e/4x /f/1x /f/2x /ten/x /ten/y") {
+	for _, path := range strings.Fields("/a/1x /a/2x /a/3x /a/4x /a/closing /a/5x /a/6x /a/drop /a/7x /b/1x /b/2x /b/3x /b/drop1 /b/4x /c/1x 900ms /c/2x /c/3x /d/late /d/late /e/1x /e/drop /e/2x /e/unasked /e/3x /e/s404 /e/4x /f/1x /f/2x /ten/x /ten/y") {
 		if path[0] == '/' {
 			p.raw = append(p.raw, httpGet(path), pause)
 			continue

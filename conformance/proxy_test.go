@@ -22,7 +22,7 @@ type proxied struct {
 }
 
 // peer is one of two upstreams. It answers by the last element of a request's path, after a question mark or not:
-// NAME1 is said by the first and ok by the second, NAME by both. hang says nothing, drop closes, reset resets. After a 101 it
+// NAME1 is said by the first and ok by the second, NAME by both. hang says nothing, late says ok late, drop closes, reset resets. After a 101 it
 // waits for four bytes, says them once more and closes.
 type peer struct {
 	ln     net.Listener
@@ -111,7 +111,7 @@ func (p *peer) serve(c net.Conn, connection int) {
 		if m := pathOf.FindStringSubmatch(request); m != nil {
 			name = m[1]
 		}
-		if n := len(name); n > 0 && (name[n-1] == '1' || name[n-1] == '2') {
+		if n := len(name); n > 0 && name[n-1] >= '1' && name[n-1] <= '4' {
 			if name[n-1:] == p.number {
 				name = name[:n-1]
 			} else {
@@ -120,6 +120,8 @@ func (p *peer) serve(c net.Conn, connection int) {
 		}
 		answer, known := p.say[name]
 		switch {
+		case name == "late":
+			time.Sleep(30 * time.Millisecond)
 		case name == "hang":
 			_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
 			_, _ = c.Read(make([]byte, 1))
@@ -129,10 +131,11 @@ func (p *peer) serve(c net.Conn, connection int) {
 		case name == "reset":
 			_ = c.(*net.TCPConn).SetLinger(0)
 			return
-		case !known:
+		}
+		if !known {
 			answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX-Peer: " + p.number + "\r\n\r\nok\n"
 		}
-		if strings.Contains(request, "HEAD /") && known == false {
+		if strings.Contains(request, "HEAD /") && !known {
 			answer = strings.TrimSuffix(answer, "ok\n")
 		}
 		if _, err := io.WriteString(c, strings.ReplaceAll(answer, "ITSELF", p.ln.Addr().String())); err != nil || strings.HasPrefix(answer, "HTTP/1.0") {
@@ -186,5 +189,53 @@ func TestProxySideBySide(t *testing.T) {
 				t.Errorf("requests of nginx (-) and limitgate (+) differ:\n%s", d)
 			}
 		})
+	}
+}
+
+// Keys and clients fall to the same servers in both, also when those fail, and connections are spread alike.
+func TestBalancesAsNginx(t *testing.T) {
+	t.Parallel()
+	var servers, weighted, heavy []string
+	for i := range 4 {
+		addr := startPeer(t, fmt.Sprint(i+1), nil).ln.Addr().String()
+		servers = append(servers, addr)
+		weighted = append(weighted, fmt.Sprintf("%s weight=%d", addr, 4-i))
+		heavy = append(heavy, fmt.Sprintf("%s max_fails=%d", addr, i))
+	}
+	block := func(name, method string, list []string) string {
+		return "upstream " + name + " { " + method + " server " + strings.Join(list, "; server ") + "; }\n"
+	}
+	s := side{http: upstreamLog + block("plain", "hash $arg_k;", servers) + block("weighted", "hash $arg_k;", weighted) + block("ring", "hash $arg_k consistent;", servers) +
+		block("heavyring", "hash $arg_k consistent;", weighted) + block("three", "hash $arg_k consistent;", servers[:3]) + block("failing", "hash $arg_k;", heavy) +
+		block("failingring", "hash $arg_k consistent;", heavy) + block("net", "ip_hash;", weighted) + block("failingnet", "ip_hash;", heavy) + block("least", "least_conn;", weighted) +
+		"upstream down { hash $arg_k; server " + servers[0] + "; server " + servers[1] + " down; server " + servers[2] + "; }\n" +
+		"upstream backup { server " + servers[0] + "; server " + servers[1] + " backup; hash $arg_k; }\n" +
+		"server { listen 127.0.0.1:@8080@; set_real_ip_from 127.0.0.1; real_ip_header X-Client; location ~ ^/(?<group>[a-z]+)/ { proxy_pass http://$group; } }",
+		headers: []string{"X-Peer"}}
+	for _, group := range []string{"plain", "weighted", "ring", "heavyring", "three", "down"} {
+		for k := range 25 {
+			s.raw = append(s.raw, httpGet(fmt.Sprintf("/%s/x?k=%d-key", group, k*k)))
+		}
+	}
+	for _, group := range []string{"plain", "ring"} {
+		s.raw = append(s.raw, repeat(5, httpGet("/"+group+"/x?k="))...)
+	}
+	for k := range 25 {
+		s.raw = append(s.raw, httpGet("/net/x", fmt.Sprintf("X-Client: 10.%d.%d.%d", k*7%256, k*k%256, k)), httpGet("/net/x", fmt.Sprintf("X-Client: 2001:db8::%x:%x", k*77, k)))
+	}
+	for k := range 20 {
+		name := [...]string{"ok", "drop1", "drop3", "drop2", "drop"}[k%5]
+		s.raw = append(s.raw, httpGet(fmt.Sprintf("/failing/%s?k=%d", name, k)), httpGet(fmt.Sprintf("/failingring/%s?k=%d", name, k)), httpGet("/failingnet/"+name, fmt.Sprintf("X-Client: 10.1.%d.1", k)))
+	}
+	s.raw = append(s.raw, repeat(12, httpGet("/least/x"))...)
+	s.raw = append(s.raw, httpGet("/backup/x?k=1"), httpGet("/backup/drop1?k=1"), httpGet("/backup/x?k=2"))
+	want, got := look(t, gatewaytest.Nginx(t), s), look(t, gatewaytest.Limitgate(t), s)
+	for _, seen := range []*seen{&want, &got} {
+		for i, l := range seen.Access {
+			seen.Access[i] = elapsed.ReplaceAllString(l, "TIME")
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("nginx (-) and limitgate (+) differ:\n%s", d)
 	}
 }

@@ -138,4 +138,47 @@ var rewriteSides = []side{
 		http: rewriteLog + `server { listen 127.0.0.1:@8080@; server_name localhost; merge_slashes off; location /a/b { return 200 "ab $uri"; } location //a { return 200 "slashes $uri"; } location / { return 200 "root $uri"; } }`,
 		raw:  []string{httpGet("//a//b"), httpGet("/a///b/..//c"), httpGet("/%2F/a/%2Fb")},
 	},
+	{
+		name: "what people write",
+		http: rewriteLog + `map $http_x_tier $tier { default free; ~^gold(?<level>\d) gold$level; } rewrite_log on; error_log logs/error.log info;
+		server { listen 127.0.0.1:@8080@; server_name www.site.example; if ($host ~* ^www\.(.*)) { set $bare $1; rewrite ^(.*)$ http://$bare$1 permanent; } }
+		server { listen 127.0.0.1:@8080@ default_server; server_name site.example; root html; error_page 503 @maintenance; error_page 404 /404.html; error_page 500 502 504 /50x.html;
+			if (-f $document_root/maintenance/$arg_m) { set $down 1; } if ($down) { return 503; }
+			location @maintenance { rewrite ^(.*)$ /maintenance.html break; }
+			location / { try_files $uri $uri/ @front; } location @front { rewrite ^/(.+)$ /index.php?q=$1 last; rewrite ^/$ /index.php last; }
+			location ~ \.php$ { if (!-f $document_root$fastcgi) { set $missing yes; } return 200 "php $uri $args $missing"; } set $fastcgi "";
+			location /legacy { if (!-e $request_filename) { rewrite ^(.+)$ /index.php?legacy=$1 last; } }
+			location /download/ { rewrite ^(/download/.*)/media/(.*)\..*$ $1/mp3/$2.mp3 last; rewrite ^(/download/.*)/audio/(.*)\..*$ $1/mp3/$2.ra last; return 403; } location ~ \.(mp3|ra)$ { return 200 "media $uri $1"; }
+			location /users/ { rewrite ^/users/(\d+)$ /show?user=$1? last; rewrite ^/users/(\w+)/(.*)$ /show?name=$1&rest=$2 break; return 200 "users $uri $args"; } location = /show { return 200 "show $args"; }
+			location /slash/ { rewrite ^/(.*)/$ /$1 permanent; return 200 "slash $uri"; }
+			location /cors { if ($request_method = OPTIONS) { add_header Access-Control-Allow-Origin $http_origin; add_header Access-Control-Max-Age 60; return 200; } add_header X-Plain yes; proxy_pass http://127.0.0.1:@8081@; }
+			location /cookie { if ($http_cookie ~* "id=([^;]+)(?:;|$)") { set $id $1; } return 200 "id $id"; }
+			location /method { if ($request_method !~ ^(GET|HEAD|POST)$) { return 405; } return 200 ok; }
+			location /canary { set $pool 127.0.0.1:@8081@; if ($tier ~ ^gold(.)) { set $pool 127.0.0.1:@8082@; } proxy_pass http://$pool; proxy_set_header X-Seen "$tier $1"; }
+			location /bots { if ($http_user_agent ~* (bot|spider|^$)) { return 403; } if ($args ~ "(^|&)debug=1") { rewrite ^ /show? last; } return 200 "human"; }
+			location /assets/ { alias html/static/; try_files $uri @asset; } location @asset { proxy_pass http://127.0.0.1:@8081@; }
+			location ~ ^/img/(?<size>\d+)/(?<file>.+)$ { if (!-f html/cache/$size/$file) { rewrite ^ /resize?size=$size&file=$file last; } } location /resize { internal; proxy_pass http://127.0.0.1:@8081@; }
+			location ^~ /protected/ { internal; alias html/private/; } location /get { rewrite ^/get/(.*)$ /protected/$1 last; }
+			location ~ /\. { deny all; } location = /favicon.ico { log_not_found off; access_log off; } }
+		server { listen 127.0.0.1:@8082@; access_log off; return 200 "canary $http_x_seen"; }` + okServer,
+		files: map[string]string{"html/maintenance.html": "back soon\n", "html/maintenance/on": "", "html/404.html": "none\n", "html/a.txt": "a\n", "html/legacy/x": "legacy\n", "html/static/x.js": "js\n", "html/private/f": "private\n", "html/.hidden": "never\n"},
+		raw: []string{
+			"GET /p?q HTTP/1.1\r\nHost: www.Site.example\r\nConnection: close\r\n\r\n", httpGet("/x?m=on"), httpGet("/a.txt"), httpGet("/post/my%20title?a=b"), httpGet("/"), httpGet("/index.php?x"), httpGet("/legacy/x"), httpGet("/legacy/y?z=1"),
+			httpGet("/download/a/media/song.wav"), httpGet("/download/a/audio/song.wav"), httpGet("/download/x"), httpGet("/users/42?drop"), httpGet("/users/joe/a+b%2Fc?keep"), httpGet("/users/-"), httpGet("/slash/a/?q"), httpGet("/slash/a"),
+			"OPTIONS /cors HTTP/1.1\r\nHost: h\r\nOrigin: http://o\r\nConnection: close\r\n\r\n", httpGet("/cors"), httpGet("/cookie", "Cookie: a=b; ID=77; c=d"), httpGet("/cookie"), "PURGE /method HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", httpGet("/method"),
+			httpGet("/canary", "X-Tier: gold7"), httpGet("/canary"), httpGet("/bots", "User-Agent: SomeBot"), httpGet("/bots", "User-Agent: x"), httpGet("/bots?debug=1", "User-Agent: x"), httpGet("/bots"), httpGet("/assets/x.js"), httpGet("/assets/y.js"),
+			httpGet("/img/10/a%20b.png"), httpGet("/resize"), httpGet("/protected/f"), httpGet("/get/f"), httpGet("/.hidden"), httpGet("/favicon.ico"),
+		},
+		headers: []string{"Location", "Content-Type", "Access-Control-Allow-Origin", "Access-Control-Max-Age", "X-Plain"},
+	},
+	{
+		name: "variables of paths and arguments that are there, empty, or missing",
+		http: `log_format v '[$uri] [$args] [$is_args] [$document_uri] [$request_filename] [$document_root] [$remote_user] [$sent_http_cache_control] [$arg_l:$arg_]'; access_log logs/access.log v;
+		server { listen 127.0.0.1:@8080@; root html; location / { return 200 "$arg_l:$arg_"; } location /set { add_header Cache-Control a; add_header Cache-Control b; return 200 x; } location /al/ { alias html/x/; return 200 "$request_filename"; }
+			location ~ ^/re/(.*)$ { alias html/$1; return 200 "$request_filename $1"; } location /drop { rewrite ^ /? last; } location /drop2 { rewrite ^ /x? break; return 200 "$is_args"; } location /setargs { set $args ""; return 200 "[$args]"; }
+			location /limit_rate { set $limit_rate $arg_l; add_header X-Rate $limit_rate; return 200 OK; } location /seta { set $args "l=9"; return 200 "$arg_l $is_args$args $request_uri"; } location /det { rewrite ^ /al/ break; return 200 "$request_filename"; } }`,
+		raw: []string{httpGet("/arg?l=42"), httpGet("/../bad_uri"), httpGet("/?"), httpGet("/x?"), httpGet("/set"), httpGet("/al/y"), httpGet("/re/y/z"), httpGet("/drop?q"), httpGet("/drop"), httpGet("/drop2?q"), httpGet("/setargs?q"),
+			httpGet("/limit_rate?l=40k"), httpGet("/limit_rate"), httpGet("/seta?x"), httpGet("/det"), "BAD\r\n\r\n", httpGet("/a%20b?L=1&l=2")},
+		headers: []string{"X-Rate"},
+	},
 }

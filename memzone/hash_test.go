@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // TestHashAvalanche: each bit of a key, of any length, moves each bit of the hash half of the time.
@@ -70,8 +71,10 @@ func TestHashFillsBucketsEvenly(t *testing.T) {
 		var first, second [buckets]float64
 		for i := range buckets * each {
 			h := s.sum(fmt.Sprintf(form, i)) & ownerMask
-			first[tb.first(h)>>1]++
-			second[tb.second(h)>>1]++
+			b, _ := tb.first(h)
+			first[tb.number(b)]++
+			b, _ = tb.second(h)
+			second[tb.number(b)]++
 		}
 		for name, got := range map[string]*[buckets]float64{"first": &first, "second": &second} {
 			chi := 0.0
@@ -84,6 +87,11 @@ func TestHashFillsBucketsEvenly(t *testing.T) {
 			}
 		}
 	}
+}
+
+// number is which bucket b is.
+func (t *table) number(b *bucket) int {
+	return int(uintptr(unsafe.Pointer(b))-uintptr(unsafe.Pointer(&t.buckets[0]))) / bucketBytes
 }
 
 func BenchmarkHash(b *testing.B) {

@@ -41,43 +41,41 @@ const (
 	unready = never - 1 // the rank of somebody's unfinished insert: taken only before a hot state
 )
 
-// weigh looks over the lines of one bucket.
-func (z *Zone) weigh(ls []*line, h uint64, now limitgate.Time, l *limitgate.Limit) (c choice) {
+// weigh looks over one bucket, from the first candidate in it.
+func (z *Zone) weigh(cs *candidates, first uint, h uint64, now limitgate.Time, l *limitgate.Limit) (c choice) {
 	c.free.at, c.cold.at = never, never
-	for _, ln := range ls {
-		for j := range ln {
-			s := &ln[j]
-			// Not of one instant, perhaps; the swap that takes the place compares both.
-			a, b := atomic.LoadUint64(&s.W0), atomic.LoadUint64(&s.W1)
-			mine := a&ownerMask == h
-			at := limitgate.Time(0)
-			switch a & statusMask {
-			case sealed:
-				c.sealed = true
+	for i := range uint(ways) {
+		s := cs.slot(first + i)
+		// Not of one instant, perhaps; the swap that takes the place compares both.
+		a, b := atomic.LoadUint64(&s.W0), atomic.LoadUint64(&s.W1)
+		mine := a&ownerMask == h
+		at := limitgate.Time(0)
+		switch a & statusMask {
+		case sealed:
+			c.sealed = true
+			continue
+		case pending:
+			if mine {
+				c.mine = place{s: s, w0: a, w1: b}
 				continue
-			case pending:
-				if mine {
-					c.mine = place{s: s, w0: a, w1: b}
-					continue
-				}
-				at = unready
-			case live:
-				if mine {
-					c.found = true
-					continue
-				}
-				if at = z.drainAt(l, b, now); at > now {
-					c.hot++
-					if at < c.cold.at {
-						c.cold = place{s, a, b, at}
-					}
-					continue
-				}
-				at = max(at, 0) + 1 // an empty place is better than any drained one
 			}
-			if at < c.free.at {
-				c.free = place{s, a, b, at}
+			at = unready
+		case live:
+			if mine {
+				c.found = true
+				continue
 			}
+			if at = z.drainAt(l, b, now); at > now {
+				c.hot++
+				if at < c.cold.at {
+					c.cold = place{s, a, b, at}
+				}
+				continue
+			}
+			at = max(at, 0) + 1 // an empty place is better than any drained one
+		}
+		if at < c.free.at {
+			c.free = place{s, a, b, at}
 		}
 	}
 	return c
@@ -96,12 +94,12 @@ func (z *Zone) drainAt(l *limitgate.Limit, w1 uint64, now limitgate.Time) limitg
 
 // look chooses where a new key goes.
 func (z *Zone) look(c *candidates, h uint64, now limitgate.Time, l *limitgate.Limit) choice {
-	x := z.weigh(c.lines[:2], h, now, l)
-	if c.n == 2 || x.mine.s != nil || x.found || x.sealed || x.free.s != nil && x.hot < crowded {
+	x := z.weigh(c, 0, h, now, l)
+	if c.n == ways || x.mine.s != nil || x.found || x.sealed || x.free.at == 0 && x.hot < crowded {
 		return x
 	}
-	y := z.weigh(c.lines[2:], h, now, l)
-	if y.free.s != nil && (x.free.s == nil || y.hot < x.hot) {
+	y := z.weigh(c, ways, h, now, l)
+	if y.free.s != nil && (x.free.s == nil || y.hot < x.hot || y.hot == x.hot && y.free.at == 0 && x.free.at > 0) {
 		x.free = y.free
 	}
 	if y.cold.at < x.cold.at {
@@ -181,29 +179,27 @@ func (z *Zone) taken(h uint64, v place, hot bool) {
 // cancels p, a later pending one is cancelled, and the last step succeeds only if p was not cancelled by others.
 func resolve(c *candidates, h uint64, p place, state uint64) bool {
 	passed := false // what comes now lies behind p in probe order
-	for _, ln := range c.lines[:c.n] {
-		for j := range ln {
-			s := &ln[j]
-			if s == p.s {
-				passed = true
-				continue
+	for i := range c.n {
+		s := c.slot(i)
+		if s == p.s {
+			passed = true
+			continue
+		}
+		for {
+			if injecting {
+				disturb()
 			}
-			for {
-				if injecting {
-					disturb()
-				}
-				a := atomic.LoadUint64(&s.W0)
-				if a&statusMask != sealed && (a&ownerMask != h || a&statusMask == empty) {
-					break
-				}
-				b := atomic.LoadUint64(&s.W1)
-				if a&statusMask != pending || !passed {
-					pair.CAS(p.s, p.w0, p.w1, p.w0&versionMask, 0)
-					return false
-				}
-				if pair.CAS(s, a, b, a&versionMask, 0) {
-					break
-				}
+			a := atomic.LoadUint64(&s.W0)
+			if a&statusMask != sealed && (a&ownerMask != h || a&statusMask == empty) {
+				break
+			}
+			b := atomic.LoadUint64(&s.W1)
+			if a&statusMask != pending || !passed {
+				pair.CAS(p.s, p.w0, p.w1, p.w0&versionMask, 0)
+				return false
+			}
+			if pair.CAS(s, a, b, a&versionMask, 0) {
+				break
 			}
 		}
 	}

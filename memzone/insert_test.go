@@ -24,7 +24,7 @@ func TestResolve(t *testing.T) {
 		for i, want := range map[int]string{0: c.before, 1: c.before, 3: c.behind, 4: c.behind, 7: c.behind} {
 			z := newTable(bucketBytes, 0)
 			cs := z.candidates(h)
-			at := func(i int) *slot { return &cs.lines[i/4][i%4] }
+			at := func(i int) *slot { return cs.slot(uint(i)) }
 			p := place{s: at(2), w0: h | versionOne | pending, w1: 1234}
 			p.s.W0, p.s.W1 = p.w0, p.w1
 			if c.elsewhere {

@@ -62,7 +62,7 @@ func (z *Zone) doLog(now limitgate.Time, l *limitgate.Limit, h uint64, cost limi
 		}
 		return a, c
 	}
-	if m != limitgate.Take {
+	if !m.Charges() {
 		if !s.hasRoom(lg, skip, uint32(cost), now, !z.rejects.Load()) {
 			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c
 		}

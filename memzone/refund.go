@@ -28,14 +28,14 @@ const (
 
 // life names the life that p holds under w0.
 func (t *table) life(p *slot, w0 uint64) uint64 {
-	i := uint64(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(&t.lines[0]))) / 16
+	i := uint64(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(&t.buckets[0]))) / 16
 	return t.gen<<genShift | i<<slotShift&(1<<genShift-1) | w0&versionMask
 }
 
 // slot gives the slot that a life names, in a table of the same gen.
 func (t *table) slot(life uint64) *slot {
 	i := life >> slotShift & (1<<(genShift-slotShift) - 1)
-	return &t.lines[i/4][i%4]
+	return &t.buckets[i/ways][i%ways]
 }
 
 // step is what a resize did to the lives in a table.
@@ -63,7 +63,7 @@ func (z *Zone) follow(t, n *table) {
 	for ; t != n; t = t.next.Load() {
 		w = append(w, t.step())
 	}
-	kept, room := len(w), max(leastTrail, 4*len(n.lines))
+	kept, room := len(w), max(leastTrail, ways*len(n.buckets))
 	for kept > 0 && room >= len(w[kept-1].moves) {
 		kept--
 		room -= len(w[kept].moves) + 1
@@ -75,9 +75,9 @@ func (z *Zone) follow(t, n *table) {
 // step reads what the closed slots of t tell.
 func (t *table) step() step {
 	w := step{gen: t.gen}
-	for i := range t.lines {
-		for j := range t.lines[i] {
-			s := &t.lines[i][j]
+	for i := range t.buckets {
+		for j := range t.buckets[i] {
+			s := &t.buckets[i][j]
 			if w0, w1 := read(s); w1 != 0 {
 				w.moves = append(w.moves, move{t.life(s, w0), w1})
 			}

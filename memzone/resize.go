@@ -42,26 +42,24 @@ func (t *table) leave(h uint64) whereabouts {
 	if !c.sealed() {
 		return stays
 	}
-	for _, ln := range c.lines[:c.n] {
-		for j := range ln {
-			s := &ln[j]
-			if injecting {
-				disturb()
-			}
-			a, b := read(s)
-			if a&ownerMask != h {
-				continue
-			}
-			switch a & statusMask {
-			case live:
+	for i := range c.n {
+		if injecting {
+			disturb()
+		}
+		s := c.slot(i)
+		a, b := read(s)
+		if a&ownerMask != h {
+			continue
+		}
+		switch a & statusMask {
+		case live:
+			return again
+		case sealed:
+			runtime.Gosched()
+			return again
+		case pending:
+			if !pair.CAS(s, a, b, a&versionMask, 0) {
 				return again
-			case sealed:
-				runtime.Gosched()
-				return again
-			case pending:
-				if !pair.CAS(s, a, b, a&versionMask, 0) {
-					return again
-				}
 			}
 		}
 	}
@@ -70,11 +68,9 @@ func (t *table) leave(h uint64) whereabouts {
 
 // sealed tells whether a resize has been at one of the candidates.
 func (c *candidates) sealed() bool {
-	for _, ln := range c.lines[:c.n] {
-		for j := range ln {
-			if atomic.LoadUint64(&ln[j].W0)&statusMask == sealed {
-				return true
-			}
+	for i := range c.n {
+		if atomic.LoadUint64(&c.slot(i).W0)&statusMask == sealed {
+			return true
 		}
 	}
 	return false
@@ -96,7 +92,7 @@ func (z *Zone) Resize(size int, now limitgate.Time) (int, error) {
 		return z.resizeLogs(g, size, now)
 	}
 	old := z.table.Load()
-	if size/bucketBytes == int(old.buckets) {
+	if size/bucketBytes == len(old.buckets) {
 		return old.bytes(), nil
 	}
 	n := z.carry(old, size, now)
@@ -112,9 +108,9 @@ func (z *Zone) carry(t *table, size int, now limitgate.Time) *table {
 	n := newTable(size, t.gen+1)
 	t.next.Store(n)
 	l := z.drain.Load()
-	for i := range t.lines {
-		for j := range t.lines[i] {
-			n = z.carrySlot(t, &t.lines[i][j], n, now, l)
+	for i := range t.buckets {
+		for j := range t.buckets[i] {
+			n = z.carrySlot(t, &t.buckets[i][j], n, now, l)
 		}
 	}
 	return n

@@ -45,7 +45,7 @@ func TestResizeKeepsDebt(t *testing.T) {
 				if d, _ := l.TakeAt(context.Background(), t0, ks[k], 1); d.Admitted() {
 					admitted[k].Add(1)
 				}
-				if i&7 == 0 && z.table.Load().twice(z.hash(ks[k])) {
+				if i&7 == 0 && z.table.Load().twice(named(z, ks[k])) {
 					twice.Store(true)
 				}
 			}

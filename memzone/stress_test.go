@@ -28,10 +28,11 @@ func scale(n int) int {
 
 // named gives the fingerprint of a key under the limit that was bound last.
 func named(z *Zone, key string) uint64 {
-	if l := z.drain.Load(); l != nil && l.Salt != 0 {
-		return salted(z.hash(key), l.Salt)
+	salt := uint64(0)
+	if l := z.drain.Load(); l != nil {
+		salt = l.Salt
 	}
-	return z.hash(key)
+	return fingerprint(z.seed.sum(key) ^ salt)
 }
 
 // names are n keys and where their fingerprints lead back to.
@@ -47,14 +48,14 @@ func names(z *Zone, n int) ([]string, map[uint64]int) {
 // twice looks for two places of h that are live at one instant, and proves it by reading the first again.
 func (t *table) twice(h uint64) bool {
 	c := t.candidates(h)
-	for i := range c.n * 4 {
-		p := &c.lines[i/4][i%4]
+	for i := range c.n {
+		p := c.slot(i)
 		a := atomic.LoadUint64(&p.W0)
 		if a&^versionMask != h|live {
 			continue
 		}
-		for k := i + 1; k < c.n*4; k++ {
-			b := atomic.LoadUint64(&c.lines[k/4][k%4].W0)
+		for k := i + 1; k < c.n; k++ {
+			b := atomic.LoadUint64(&c.slot(k).W0)
 			if b&^versionMask == h|live && atomic.LoadUint64(&p.W0) == a {
 				return true
 			}

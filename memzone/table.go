@@ -27,13 +27,12 @@ const (
 // slot is one state with its owner.
 type slot = pair.Words
 
-// line is a cache line of slots; a bucket is two.
-type line [4]slot
+// bucket is two cache lines of slots.
+type bucket [ways]slot
 
 // table is a fixed array of slots.
 type table struct {
-	lines   []line
-	buckets uint64
+	buckets []bucket
 	gen     uint64                // counts the resizes, as far as it fits into a life
 	next    atomic.Pointer[table] // set before the first slot is sealed, and never changed
 }
@@ -43,48 +42,56 @@ func newTable(size int, gen uint64) *table {
 	n := max(size/bucketBytes, 1)
 	mem := make([]byte, n*bucketBytes+bucketBytes-1)
 	off := int(-uintptr(unsafe.Pointer(&mem[0])) & (bucketBytes - 1))
-	// In bounds: off is below bucketBytes, and 2n lines of 64 bytes are n*bucketBytes. The heap does not move, so the
-	// alignment, which CAS and the cache lines need, stays. The slice keeps mem alive.
-	lines := unsafe.Slice((*line)(unsafe.Pointer(&mem[off])), 2*n)
-	return &table{lines: lines, buckets: uint64(n), gen: gen & (1<<(64-genShift) - 1)}
+	// In bounds: off is below bucketBytes, and n buckets are n*bucketBytes. The heap does not move, so the alignment, which
+	// CAS and the cache lines need, stays. The slice keeps mem alive.
+	return &table{buckets: unsafe.Slice((*bucket)(unsafe.Pointer(&mem[off])), n), gen: gen & (1<<(64-genShift) - 1)}
 }
 
-func (t *table) bytes() int { return len(t.lines) * int(unsafe.Sizeof(line{})) }
+func (t *table) bytes() int { return len(t.buckets) * bucketBytes }
 
-// first and second give the first line of each candidate bucket of a fingerprint; the other line is ^1. Which of the two
-// lines comes first is drawn from the fingerprint too, so that half the look-ups need only one.
-func (t *table) first(h uint64) uint64 {
-	b, _ := bits.Mul64(h, t.buckets)
-	return b<<1 | h>>8&1
+// first and second give the candidate buckets of a fingerprint, and where in them a look begins: the next slots are those
+// whose number differs from start in one bit and so on, four of one cache line and then four of the other.
+//
+// A key goes to the first free slot of this order. So in a zone with as many keys as it is made for most of them are where the
+// look begins, and the processor, which goes on with its guess of where a key is while it waits for memory, is right.
+func (t *table) first(h uint64) (b *bucket, start uint) {
+	i, _ := bits.Mul64(h, uint64(len(t.buckets)))
+	return &t.buckets[i], uint(h>>8) % ways
 }
 
-func (t *table) second(h uint64) uint64 {
-	g := bits.RotateLeft64(h, 32) * 0x9E3779B97F4A7C15
-	b, _ := bits.Mul64(g, t.buckets)
-	return b<<1 | h>>9&1
+func (t *table) second(h uint64) (b *bucket, start uint) {
+	i, _ := bits.Mul64(bits.RotateLeft64(h, 32)*0x9E3779B97F4A7C15, uint64(len(t.buckets)))
+	return &t.buckets[i], uint(h>>11) % ways
 }
 
-// candidates are the lines of a fingerprint in probe order; every caller gets the same order.
+// candidates are the slots of a fingerprint in probe order; every caller gets the same order.
 type candidates struct {
-	lines [4]*line
-	n     int // 4, or 2 if both buckets are one
+	buckets [2]*bucket
+	starts  [2]uint
+	n       uint // 16 slots, or 8 if both buckets are one
 }
 
 func (t *table) candidates(h uint64) (c candidates) {
-	i, k := t.first(h), t.second(h)
-	c.lines = [4]*line{&t.lines[i], &t.lines[i^1], &t.lines[k], &t.lines[k^1]}
-	c.n = 4
-	if i>>1 == k>>1 {
-		c.n = 2
+	c.buckets[0], c.starts[0] = t.first(h)
+	c.buckets[1], c.starts[1] = t.second(h)
+	c.n = 2 * ways
+	if c.buckets[0] == c.buckets[1] {
+		c.n = ways
 	}
 	return c
 }
 
-// probe looks for the live slot of h in one line. p is nil if it is not there. w0 and w1 are of one instant.
-func probe(l *line, h uint64) (p *slot, w0, w1 uint64) {
+// slot gives the i-th candidate.
+func (c *candidates) slot(i uint) *slot {
+	k := i / ways % 2
+	return &c.buckets[k][(i^c.starts[k])%ways]
+}
+
+// find looks for the live slot of h in one bucket. p is nil if it is not there. w0 and w1 are of one instant.
+func (b *bucket) find(start uint, h uint64) (p *slot, w0, w1 uint64) {
 	want := h | live
-	for j := range l {
-		s := &l[j]
+	for i := range uint(ways) {
+		s := &b[(i^start)%ways]
 		for {
 			a := atomic.LoadUint64(&s.W0)
 			if a&^versionMask != want {
@@ -107,18 +114,12 @@ func probe(l *line, h uint64) (p *slot, w0, w1 uint64) {
 
 // find looks for the live slot of h.
 func (t *table) find(h uint64) (p *slot, w0, w1 uint64) {
-	i := t.first(h)
-	if p, w0, w1 = probe(&t.lines[i], h); p != nil {
+	b, start := t.first(h)
+	if p, w0, w1 = b.find(start, h); p != nil {
 		return p, w0, w1
 	}
-	if p, w0, w1 = probe(&t.lines[i^1], h); p != nil {
-		return p, w0, w1
-	}
-	k := t.second(h)
-	if p, w0, w1 = probe(&t.lines[k], h); p != nil {
-		return p, w0, w1
-	}
-	return probe(&t.lines[k^1], h)
+	b, start = t.second(h)
+	return b.find(start, h)
 }
 
 // read gives both words of a slot as of one instant.
@@ -134,9 +135,9 @@ func read(s *slot) (w0, w1 uint64) {
 
 // each visits the live slots, and those being carried over.
 func (t *table) each(f func(h, state uint64)) {
-	for i := range t.lines {
-		for j := range t.lines[i] {
-			a, b := read(&t.lines[i][j])
+	for i := range t.buckets {
+		for j := range t.buckets[i] {
+			a, b := read(&t.buckets[i][j])
 			if a&statusMask == live || a&statusMask == sealed && a&ownerMask != 0 {
 				f(a&ownerMask, b)
 			}

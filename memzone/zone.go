@@ -96,7 +96,7 @@ func (z *Zone) Capacity() int {
 	if g := z.logs.Load(); g != nil {
 		return g.capacity()
 	}
-	return len(z.table.Load().lines) * 4 * 2 / 3
+	return len(z.table.Load().buckets) * ways * 2 / 3
 }
 
 // Contended counts a request that limitgate.All refused because others kept moving one of its limits, the one on this zone.
@@ -128,20 +128,47 @@ func (z *Zone) Bind(l *limitgate.Limit) error {
 // on as they were.
 func (z *Zone) Rebind() { z.bound.Store(new(limitgate.Bound)) }
 
-// hash gives the fingerprint of a key in its place in W0: 56 bits over an empty byte, never 0.
-func (z *Zone) hash(key string) uint64 {
-	if h := z.seed.sum(key) & ownerMask; h != 0 {
+// fingerprint gives the fingerprint of a hash in its place in W0: 56 bits over an empty byte, never 0.
+func fingerprint(hash uint64) uint64 {
+	if h := hash & ownerMask; h != 0 {
 		return h
 	}
 	return 1 << 8
 }
 
 // Do implements limitgate.Zone. It never fails.
-func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (a limitgate.Decision, c limitgate.Charge, err error) {
-	h := z.hash(key)
-	if l.Salt != 0 {
-		h = salted(h, l.Salt)
+func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge, err error) {
+	h := fingerprint(z.seed.sum(key) ^ l.Salt)
+	t := z.table.Load()
+	b, start := t.first(h)
+	p, w0, w1 := b.find(start, h)
+	if p == nil || m == limitgate.Reset {
+		return z.do(now, l, h, cost, m)
 	}
+	// Most keys lie in their first bucket, and most requests are quick.
+	if m.Charges() && l.Quick(limitgate.State(w1), now, cost) {
+		n, d := l.QuickStep(now)
+		if !pair.CAS(p, w0, w1, w0, uint64(n)) {
+			return z.do(now, l, h, cost, m)
+		}
+		if m == limitgate.Take {
+			c = limitgate.Charge{Key: h, Life: t.life(p, w0), Before: limitgate.State(w1), After: n}
+		}
+		return d, c, nil
+	}
+	n, d := decide(l, w1, now, cost)
+	switch {
+	case !m.Stores(d) || !d.Admitted() && uint64(n) == w1:
+	case !pair.CAS(p, w0, w1, w0, uint64(n)):
+		return z.do(now, l, h, cost, m)
+	case m == limitgate.Take && d.Admitted():
+		c = limitgate.Charge{Key: h, Life: t.life(p, w0), Before: limitgate.State(w1), After: n}
+	}
+	return d, c, nil
+}
+
+// do is Do for the fingerprint h where that found no state in the first bucket, or somebody was faster.
+func (z *Zone) do(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge, err error) {
 	if m == limitgate.Reset || l.Kind == limitgate.KindLog {
 		return z.rare(now, l, h, cost, m)
 	}
@@ -151,22 +178,13 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		if p == nil {
 			t, p, w0, w1 = z.seek(h)
 		}
-		var n limitgate.State
-		if l.Kind == limitgate.KindConn {
-			n, a = stepConn(l, w1, now, cost)
-		} else {
-			n, a = l.Steps.Step(limitgate.State(w1), now, cost, l.Bound.Full())
+		n, d := decide(l, w1, now, cost)
+		// What was refused of a key that has no state leaves none; what was admitted needs a place.
+		if p == nil && d.Admitted() && !m.Charges() && !z.room(t, h, now, l) {
+			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
 		}
-		if m != limitgate.Take || a.Outcome == limitgate.Rejected {
-			if p == nil && a.Outcome != limitgate.Rejected && !z.room(t, h, now, l) {
-				return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
-			}
-			// A refusal may have cut the state, and the cut is stored.
-			if m == limitgate.Peek || a.Outcome != limitgate.Rejected || uint64(n) == w1 || p == nil || pair.CAS(p, w0, w1, w0, uint64(n)) {
-				return a, c, nil
-			}
-			z.count(h).retries.Add(1)
-			continue
+		if !m.Stores(d) || !d.Admitted() && (p == nil || uint64(n) == w1) {
+			return d, c, nil
 		}
 		if injecting {
 			disturb()
@@ -179,8 +197,10 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		}
 		switch f {
 		case done:
-			c.Key, c.Life, c.Before, c.After = h, t.life(p, w0), limitgate.State(w1), n
-			return a, c, nil
+			if m == limitgate.Take && d.Admitted() {
+				c = limitgate.Charge{Key: h, Life: t.life(p, w0), Before: limitgate.State(w1), After: n}
+			}
+			return d, c, nil
 		case full:
 			return limitgate.Decision{Outcome: limitgate.Rejected, Wait: limitgate.NoRoom}, c, nil
 		}
@@ -188,12 +208,12 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 	}
 }
 
-// salted is the fingerprint of a key under a salt.
-func salted(h, salt uint64) uint64 {
-	if h ^= salt & ownerMask; h != 0 {
-		return h
+// decide runs the step of a limit on a state word as it is stored here.
+func decide(l *limitgate.Limit, w1 uint64, now limitgate.Time, cost limitgate.Cost) (limitgate.State, limitgate.Decision) {
+	if l.Kind == limitgate.KindConn {
+		return stepConn(l, w1, now, cost)
 	}
-	return 1 << 8
+	return l.Step(limitgate.State(w1), now, cost)
 }
 
 // rare does what is not the way of an ordinary request.

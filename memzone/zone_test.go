@@ -22,12 +22,16 @@ func TestLayout(t *testing.T) {
 	}
 	for _, size := range []int{0, 1, 128, 200, 1 << 16} {
 		tb := newTable(size, 0)
-		if a := uintptr(unsafe.Pointer(&tb.lines[0])); a%bucketBytes != 0 || tb.bytes() != max(size/128, 1)*128 {
+		if a := uintptr(unsafe.Pointer(&tb.buckets[0])); a%bucketBytes != 0 || tb.bytes() != max(size/128, 1)*128 {
 			t.Errorf("%d bytes: table of %d at %x", size, tb.bytes(), a)
 		}
 		for _, h := range []uint64{1 << 8, ownerMask, 0x123456789abcdef0 & ownerMask} {
-			if tb.first(h) >= uint64(len(tb.lines)) || tb.second(h) >= uint64(len(tb.lines)) {
-				t.Errorf("%d bytes: %x is out of bounds", size, h)
+			c, seen := tb.candidates(h), map[*slot]bool{}
+			for i := range c.n {
+				seen[c.slot(i)] = true
+			}
+			if want := ways * min(len(tb.buckets), 2); len(seen) > want || len(seen) < ways || len(seen) != int(c.n) {
+				t.Errorf("%d bytes: %x has %d candidates, %d of them different", size, h, c.n, len(seen))
 			}
 		}
 	}
@@ -255,7 +259,7 @@ func TestResetRace(t *testing.T) {
 				} else if d, _ := l.TakeAt(ctx, t0, "k", 1); d.Admitted() {
 					admitted.Add(1)
 				}
-				if i&7 == 0 && z.table.Load().twice(z.hash("k")) {
+				if i&7 == 0 && z.table.Load().twice(named(z, "k")) {
 					twice.Add(1)
 				}
 			}

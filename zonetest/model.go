@@ -56,6 +56,9 @@ func (m *Model) Bind(l *limitgate.Limit) error {
 func (m *Model) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, mode limitgate.Mode) (limitgate.Decision, limitgate.Charge, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if mode == limitgate.Spend {
+		mode = limitgate.Take
+	}
 	h := maphash.String(m.seed, key) ^ l.Salt
 	if mode == limitgate.Reset {
 		delete(m.states, h)

@@ -24,18 +24,18 @@ const (
 // contestants read the clock in every decision. Ours is the first.
 func contestants() []contestant {
 	return []contestant{
-		{"limitgate", func(keys int) (take, func()) {
+		{name: "limitgate", make: func(keys int) (take, func()) {
 			l := ours(keys)
 			return func(key string, _ int64) bool {
 				d, _ := l.Take(context.Background(), key)
 				return d.Admitted()
 			}, func() {}
 		}},
-		{"x/time/rate in a map", func(int) (take, func()) {
+		{name: "x/time/rate in a map", make: func(int) (take, func()) {
 			m := rates{byKey: map[string]*rate.Limiter{}}
 			return func(key string, _ int64) bool { return m.of(key).Allow() }, func() {}
 		}},
-		{"go-limiter", func(keys int) (take, func()) {
+		{name: "go-limiter", make: func(keys int) (take, func()) {
 			s, err := memorystore.New(&memorystore.Config{Tokens: perSecond, Interval: time.Second, InitialAlloc: keys})
 			must(err)
 			return func(key string, _ int64) bool {
@@ -43,41 +43,43 @@ func contestants() []contestant {
 				return ok
 			}, func() { must(s.Close(context.Background())) }
 		}},
-		{"throttled", func(int) (take, func()) {
+		{name: "throttled", make: func(int) (take, func()) {
 			g, _ := gcra()
 			return g, func() {}
 		}},
-		{"ulule/limiter", func(int) (take, func()) {
+		{name: "ulule/limiter", make: func(int) (take, func()) {
 			l := limiter.New(ulule.NewStore(), limiter.Rate{Period: time.Second, Limit: perSecond})
 			return func(key string, _ int64) bool {
 				c, _ := l.Get(context.Background(), key)
 				return !c.Reached
 			}, func() {}
 		}},
+		floor(true),
 	}
 }
 
 // givenTime are those that can be told what time it is.
 func givenTime() []contestant {
 	return []contestant{
-		{"limitgate", func(keys int) (take, func()) {
+		{name: "limitgate", make: func(keys int) (take, func()) {
 			l := ours(keys)
 			return func(key string, now int64) bool {
 				d, _ := l.TakeAt(context.Background(), limitgate.Time(now), key, 1)
 				return d.Admitted()
 			}, func() {}
 		}},
-		{"x/time/rate in a map", func(int) (take, func()) {
+		{name: "x/time/rate in a map", make: func(int) (take, func()) {
 			m := rates{byKey: map[string]*rate.Limiter{}}
 			return func(key string, now int64) bool { return m.of(key).AllowN(time.Unix(0, now), 1) }, func() {}
 		}},
-		{"throttled, its clock standing", func(int) (take, func()) {
+		{name: "throttled, its clock standing", make: func(int) (take, func()) {
 			// It takes a clock once, not an instant each time: the cheapest clock is one that stands.
 			g, store := gcra()
 			now := time.Now()
 			store.SetTimeNow(func() time.Time { return now })
 			return g, func() {}
 		}},
+		floor(false),
 	}
 }
 

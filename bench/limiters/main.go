@@ -1,7 +1,8 @@
 // Command limiters compares limitgate's limiter on a memory zone with other limiters of Go programs, all in this process, in
 // turns, so that a drift of the machine meets all of them. It prints two tables, nanoseconds a decision and how many times
 // limitgate's that is: one in which every contestant reads the clock itself, and one in which the instant is given, for
-// those that take it. Behind them: garbage, and memory for each key.
+// those that take it. Beside them stands what no limiter of this kind can do without (floor.go), behind them garbage, and memory
+// for each key.
 //
 //	go run ./limiters [-rounds 5] [-ms 200] [-keys 1,1000,1000000] [-workers 0]
 package main
@@ -52,8 +53,9 @@ type take func(key string, now int64) bool
 
 // contestant is a limiter: 1,000,000 a second and a burst of 1,000 for each key.
 type contestant struct {
-	name string
-	make func(keys int) (take, func())
+	name  string
+	make  func(keys int) (take, func())
+	floor bool // no limiter, see floor.go
 }
 
 // cell is what one contestant did in one situation.
@@ -78,7 +80,7 @@ func (b *bench) table(title string, list []contestant) {
 			for i, c := range cells {
 				fmt.Printf(" %.1f (%.2f) |", c.nanos, c.nanos/cells[0].nanos)
 				garbage[i] = max(garbage[i], c.allocs)
-				if i > 0 {
+				if i > 0 && !list[i].floor {
 					best = min(best, c.nanos)
 				}
 			}
@@ -174,6 +176,9 @@ func (b *bench) memory(list []contestant) {
 	keys := makeKeys(n)
 	fmt.Printf("\nmemory: bytes a key, with %d keys\n\n", n)
 	for _, c := range list {
+		if c.floor {
+			continue
+		}
 		var before, after runtime.MemStats
 		settle()
 		runtime.ReadMemStats(&before)

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/spf13/cobra"
 )
 
@@ -49,16 +50,47 @@ func revision() string {
 	return " (" + commit[:min(12, len(commit))] + dirty + ")"
 }
 
-// with are nginx's modules that must be asked for and are here, without those that come by themselves there and are missing
-// here, by the names of nginx's configure.
-func with() []string { return []string{"http_ssl_module", "http_realip_module", "debug"} }
+// module is one of nginx's, by the name of its configure script, with a directive that there is where it is.
+type module struct{ name, directive string }
 
-func without() []string {
-	return []string{"http_charset_module", "http_gzip_module", "http_ssi_module", "http_userid_module", "http_auth_basic_module",
-		"http_mirror_module", "http_autoindex_module", "http_split_clients_module", "http_referer_module",
-		"http_fastcgi_module", "http_uwsgi_module", "http_scgi_module", "http_grpc_module", "http_memcached_module",
-		"http_empty_gif_module", "http_browser_module", "http_upstream_hash_module", "http_upstream_ip_hash_module",
-		"http_upstream_least_conn_module", "http_upstream_random_module", "http_upstream_zone_module", "http-cache"}
+// asked are modules that nginx's configure must be asked for.
+func asked() []module {
+	return []module{{"http_ssl_module", "ssl_certificate"}, {"http_v2_module", "http2"}, {"http_v3_module", "http3"},
+		{"http_realip_module", "set_real_ip_from"}, {"http_auth_request_module", "auth_request"}, {"http_stub_status_module", "stub_status"},
+		{"stream", "stream"}, {"stream_ssl_module", "ssl_handshake_timeout"}, {"stream_realip_module", "proxy_protocol_timeout"}}
+}
+
+// usual are modules that come by themselves.
+func usual() []module {
+	return []module{{"http_charset_module", "charset"}, {"http_gzip_module", "gzip"}, {"http_ssi_module", "ssi"}, {"http_userid_module", "userid"},
+		{"http_access_module", "allow"}, {"http_auth_basic_module", "auth_basic"}, {"http_mirror_module", "mirror"}, {"http_autoindex_module", "autoindex"},
+		{"http_geo_module", "geo"}, {"http_map_module", "map"}, {"http_split_clients_module", "split_clients"}, {"http_referer_module", "valid_referers"},
+		{"http_rewrite_module", "rewrite"}, {"http_proxy_module", "proxy_pass"}, {"http_fastcgi_module", "fastcgi_pass"}, {"http_uwsgi_module", "uwsgi_pass"},
+		{"http_scgi_module", "scgi_pass"}, {"http_grpc_module", "grpc_pass"}, {"http_memcached_module", "memcached_pass"},
+		{"http_limit_conn_module", "limit_conn"}, {"http_limit_req_module", "limit_req"}, {"http_empty_gif_module", "empty_gif"},
+		{"http_browser_module", "modern_browser"}, {"http_upstream_hash_module", "hash"}, {"http_upstream_ip_hash_module", "ip_hash"},
+		{"http_upstream_least_conn_module", "least_conn"}, {"http_upstream_random_module", "random"}, {"http_upstream_keepalive_module", "keepalive"},
+		{"http_upstream_zone_module", "zone"}, {"http-cache", "proxy_cache"}}
+}
+
+// configured returns the arguments with which nginx would be built to have what is here: the table of directives knows.
+func configured() (args []string) {
+	here := map[string]bool{}
+	for _, s := range conf.Table() {
+		here[s.Name] = here[s.Name] || s.Status == conf.Here
+	}
+	for _, m := range asked() {
+		if here[m.directive] {
+			args = append(args, "--with-"+m.name)
+		}
+	}
+	args = append(args, "--with-debug")
+	for _, m := range usual() {
+		if !here[m.directive] {
+			args = append(args, "--without-"+m.name)
+		}
+	}
+	return args
 }
 
 // printVersion writes what nginx -v writes.
@@ -70,5 +102,5 @@ func printVersion(w io.Writer) {
 func printBuild(w io.Writer) {
 	printVersion(w)
 	fmt.Fprintf(w, "built with OpenSSL 3.0.0 compatible TLS (Go crypto/tls)\nTLS SNI support enabled\n")
-	fmt.Fprintf(w, "configure arguments: --with-%s --without-%s\n", strings.Join(with(), " --with-"), strings.Join(without(), " --without-"))
+	fmt.Fprintf(w, "configure arguments: %s\n", strings.Join(configured(), " "))
 }

@@ -24,16 +24,16 @@ var imports = map[string][]string{
 	"internal/conf/gendocs":     {"internal/conf"},
 	"internal/errorlog":         {},
 	"internal/errorlog/logconf": {"internal/conf", "internal/errorlog"},
-	"internal/logfile":          {"internal/errorlog"},
+	"internal/logfile":          {".", "internal/errorlog"},
 	"internal/trust":            {"internal/header", "internal/request"},
 	"internal/runconf":          {"."},
 	"internal/tempfile":         {"internal/errorlog"},
 	"internal/request":          {".", "internal/header", "internal/errorlog", "internal/tempfile"},
-	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
+	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/edge":             {"internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
-	"internal/phase":            {".", "internal/conf", "internal/vars", "internal/request", "internal/errorlog", "internal/tempfile", "internal/tlsconf"},
+	"internal/phase":            {".", "internal/conf", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf"},
 	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars"},
 	"internal/daemon":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
 	"internal/openssl":          {},
@@ -48,7 +48,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logformat", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logfile", "internal/logformat", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {

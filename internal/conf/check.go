@@ -10,8 +10,9 @@ import (
 type checker struct {
 	errs    *Errors
 	table   map[string][]*Spec
-	noted   map[string]bool // accepted directives that had their notice
-	formats map[string]bool // log formats declared so far
+	noted   map[string]bool      // accepted directives that had their notice
+	formats map[string]bool      // log formats declared so far
+	buffers map[string]buffering // of access logs by path
 	zones   zoneSet
 	sockets map[string]*socket // by address, see Listen.Keys
 	bodies  map[*Scope]*body
@@ -19,7 +20,7 @@ type checker struct {
 }
 
 func newChecker(errs *Errors) *checker {
-	c := &checker{errs: errs, table: map[string][]*Spec{}, noted: map[string]bool{}, formats: map[string]bool{},
+	c := &checker{errs: errs, table: map[string][]*Spec{}, noted: map[string]bool{}, formats: map[string]bool{}, buffers: map[string]buffering{},
 		zones: zoneSet{byName: map[string]*zone{}}, sockets: map[string]*socket{}, bodies: map[*Scope]*body{}}
 	table := Table()
 	for i := range table {

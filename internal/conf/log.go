@@ -53,7 +53,11 @@ func LogLevels() []string {
 // ReadErrorLog reads an error_log directive.
 func ReadErrorLog(d *Directive, errs *Errors) (ErrorLog, bool) {
 	l := ErrorLog{Dest: d.Arg(0), Level: "error", At: d.Pos}
-	if strings.HasPrefix(l.Dest, "syslog:") {
+	switch {
+	case strings.HasPrefix(l.Dest, "memory:"):
+		errs.Add(d.At(0), `"memory:" logs are not supported by limitgate`, "it is for debugging nginx itself; name a file, stderr or syslog:")
+		return l, false
+	case strings.HasPrefix(l.Dest, "syslog:"):
 		s, ok := readSyslog(d, errs)
 		if !ok {
 			return l, false
@@ -182,9 +186,68 @@ func ReadLogFormat(d *Directive, errs *Errors) (LogFormat, bool) {
 	return f, true
 }
 
+// buffering is how an access_log gathers its lines.
+type buffering struct {
+	bytes int64
+	flush time.Duration
+	gzip  int
+}
+
+// LogCache is an open_log_file_cache directive. Max 0 keeps no file open.
+type LogCache struct {
+	Max      int64
+	Inactive time.Duration
+	Valid    time.Duration
+	MinUses  int64
+}
+
+// ReadLogCache reads open_log_file_cache.
+func ReadLogCache(d *Directive, errs *Errors) (LogCache, bool) {
+	c := LogCache{Inactive: 10 * time.Second, Valid: time.Minute, MinUses: 1}
+	off := false
+	for i := range d.Args {
+		name, value, _ := strings.Cut(d.Arg(i), "=")
+		good := true
+		switch {
+		case d.Arg(i) == "off":
+			off = true
+		case strings.HasPrefix(d.Arg(i), "max="):
+			c.Max, good = ParseInt(value)
+		case strings.HasPrefix(d.Arg(i), "inactive="):
+			c.Inactive, good = ParseSeconds(value)
+		case strings.HasPrefix(d.Arg(i), "min_uses="):
+			c.MinUses, good = ParseInt(value)
+		case strings.HasPrefix(d.Arg(i), "valid="):
+			c.Valid, good = ParseSeconds(value)
+		default:
+			good = false
+		}
+		if !good {
+			errs.Add(d.At(i), `invalid "`+d.Name+`" parameter "`+d.Arg(i)+`"`, strings.TrimSpace(name+" is not understood here; "+d.usage()))
+			return c, false
+		}
+	}
+	switch {
+	case off:
+		return LogCache{}, true
+	case c.Max == 0:
+		errs.Add(d.Pos, `"`+d.Name+`" must have "max" parameter`, d.usage())
+		return c, false
+	}
+	return c, true
+}
+
 // checkAccessLog reads an access_log and looks for its format among those declared above it.
 func (c *checker) checkAccessLog(d *Directive) {
 	l, ok := ReadAccessLog(d, c.errs)
+	if ok && l.Buffer > 0 {
+		how := buffering{l.Buffer, l.Flush, l.Gzip}
+		if first, known := c.buffers[l.Path]; known && first != how {
+			c.errs.Add(d.Pos, `access_log "`+l.Path+`" already defined with conflicting parameters`, "give buffer=, flush= and gzip= in the same way wherever the file is named")
+			return
+		}
+		c.buffers[l.Path] = how
+	}
 	if !ok || l.Off || strings.EqualFold(l.Format, "combined") || c.formats[strings.ToLower(l.Format)] {
 		return
 	}

@@ -24,6 +24,7 @@ func Groups() []Group {
 		{"Requests and connections", "", requestSpecs()},
 		{"Rewriting and ways inside", "", rewriteSpecs()},
 		{"Answers", "", answerSpecs()},
+		{"Conditions, ranges and compression", "", filterSpecs()},
 		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", append(limitSpecs(), quotaSpecs()...)},
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},

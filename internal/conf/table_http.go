@@ -87,6 +87,8 @@ func answerSpecs() []Spec {
 		{Name: "add_header", Contexts: httpToIf, Min: 2, Max: 3, Merge: List, Repeat: true, Usage: "NAME VALUE [always]", check: read(ReadAddHeader),
 			Doc: "Adds a header line to answers with the statuses 200, 201, 204, 206, 301, 302, 303, 304, 307 and 308, with always to all. VALUE may hold variables; an empty value " +
 				"adds nothing. All add_header directives of a scope replace the inherited ones."},
+		{Name: "msie_padding", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "on", check: checkFlag,
+			Doc: "Whether error pages for browsers that hide short ones, MSIE and Chrome, are made longer."},
 		{Name: "server_tokens", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off | build", Default: "on", check: oneOf("off", "on", "build"),
 			Doc: "Whether the version stands in the Server header and on error pages."},
 	}

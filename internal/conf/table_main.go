@@ -22,6 +22,11 @@ func mainSpecs() []Spec {
 			Doc: "Read for nginx's sake: there is one process, which serves requests itself, whatever this says."},
 		{Name: "worker_processes", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "N | auto", Default: "1", check: workerProcesses,
 			Doc: "How many threads run the program at the same time; auto is one for each processor."},
+		{Name: "worker_shutdown_timeout", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "TIME", check: checkMillis,
+			Doc: "How long connections may go on after a reload, or after a QUIT: what is left then of those that were open before is closed. Without it " +
+				"they end with their requests, however long these take."},
+		{Name: "worker_rlimit_nofile", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "N", check: checkNumber,
+			Doc: "How many files and connections the process may have open. Above the limit that it was started with it takes root."},
 		{Name: "worker_connections", Contexts: Events, Min: 1, Max: 1, Merge: Own, Usage: "N", Default: "512", check: workerConnections,
 			Doc: "How many connections of clients may be open at the same time for each of worker_processes; those to upstreams are not counted. At the bound no new ones are accepted until one closes."},
 	}

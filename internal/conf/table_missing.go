@@ -17,7 +17,7 @@ var missing = [...]struct{ lost, names string }{
 			"proxy_ssl_server_name proxy_ssl_session_reuse proxy_ssl_trusted_certificate proxy_ssl_verify " +
 			"proxy_ssl_verify_depth"},
 	{"requests to the upstream, or its answers, would differ",
-		"proxy_force_ranges proxy_pass_trailers"},
+		"proxy_pass_trailers"},
 	{"what a FastCGI application should answer would not be answered",
 		"fastcgi_bind fastcgi_buffer_size fastcgi_buffering fastcgi_buffers fastcgi_busy_buffers_size " +
 			"fastcgi_cache fastcgi_cache_background_update fastcgi_cache_bypass fastcgi_cache_key " +
@@ -77,17 +77,12 @@ var missing = [...]struct{ lost, names string }{
 		"auth_request auth_request_set secure_link secure_link_md5 " +
 			"secure_link_secret disable_symlinks"},
 	{"requests would be read, answered or logged in another way",
-		"chunked_transfer_encoding " +
-			"early_hints etag gzip_disable gzip_http_version gzip_proxied gzip_vary if_modified_since " +
-			"keepalive_disable keepalive_min_timeout max_headers " +
-			"max_ranges msie_padding msie_refresh open_file_cache_events post_action " +
-			"resolver resolver_timeout " +
+		"early_hints keepalive_min_timeout max_headers msie_refresh post_action resolver resolver_timeout " +
 			"subrequest_output_buffer_size"},
 	{"answers would not be compressed as asked",
-		"gunzip gunzip_buffers gzip gzip_buffers gzip_comp_level gzip_hash gzip_min_length gzip_no_buffer " +
-			"gzip_types gzip_window postpone_gzipping"},
+		"gunzip gunzip_buffers"},
 	{"answers would have other headers",
-		"add_header_inherit add_trailer add_trailer_inherit expires userid userid_domain userid_expires " +
+		"add_header_inherit add_trailer_inherit userid userid_domain userid_expires " +
 			"userid_flags userid_mark userid_name userid_p3p userid_path userid_service"},
 	{"the text of answers would not be changed as asked",
 		"add_after_body add_before_body addition_types charset charset_map charset_types image_filter " +
@@ -110,7 +105,7 @@ var missing = [...]struct{ lost, names string }{
 			"http2_streams_index_size http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size " +
 			"quic_active_connection_id_limit quic_gso quic_host_key quic_retry"},
 	{"requests would go to other servers of the group",
-		"hash ip_hash least_conn random sticky zone"},
+		"random sticky zone"},
 	{"what it should answer would not be answered",
 		"degradation degrade mirror mirror_request_body perl perl_modules perl_require perl_set stub_status"},
 	{"TCP and UDP connections would not be served",
@@ -124,8 +119,7 @@ var missing = [...]struct{ lost, names string }{
 			"smtp_client_buffer smtp_greeting_delay starttls timeout xclient"},
 	{"the process would end, be watched or wait for events in another way",
 		"acceptex_read devpoll_changes devpoll_events eventport_events google_perftools_profiles iocp_threads " +
-			"kqueue_changes kqueue_events post_acceptex quic_bpf ssl_object_cache_inheritable " +
-			"worker_shutdown_timeout"},
+			"kqueue_changes kqueue_events post_acceptex quic_bpf ssl_object_cache_inheritable"},
 }
 
 // missingSpecs makes entries of the table from missing.

@@ -53,12 +53,17 @@ func logSpecs() []Spec {
 			Default: "logs/error.log error", check: read(ReadErrorLog),
 			Doc: "Where messages of this level and above go: debug, info, notice, warn, error, crit, alert, emerg. Several logs may be given; those of a " +
 				"scope replace the inherited ones. syslog:server=ADDRESS takes facility=, severity=, tag= and nohostname after commas."},
+		{Name: "open_log_file_cache", Contexts: httpToLocation, Min: 1, Max: 4, Usage: "off | max=N [inactive=TIME] [min_uses=N] [valid=TIME]", Default: "off",
+			check: read(ReadLogCache),
+			Doc: "How many access logs whose names hold variables stay open: those with min_uses lines (1) within inactive (10s). After valid (60s) it is " +
+				"looked at whether the name still means the same file. When off, such a log is opened for each line."},
 		{Name: "access_log", Contexts: httpToIf | LimitExcept, Min: 1, Max: Any, Merge: List, Repeat: true,
 			Usage: "off | FILE | syslog:… [FORMAT [buffer=SIZE] [gzip[=LEVEL]] [flush=TIME] [if=VALUE]]", Default: "logs/access.log combined",
 			check: (*checker).checkAccessLog,
-			Doc: "Writes a line for each request. FORMAT is the name of a log_format above it, combined if none is given. Each line is written at " +
-				"once and plain: buffer=, flush= and gzip are read for nginx's sake. With if= a line is written only if VALUE is neither empty nor 0. " +
-				"Several logs may be given; those of a scope replace the inherited ones."},
+			Doc: "Writes a line for each request. FORMAT is the name of a log_format above it, combined if none is given. With buffer= lines " +
+				"are gathered and written when that much is there, after flush=, or at the end; gzip compresses them (a level from 1 to 9; the buffer is then 64k " +
+				"unless it is given). FILE may hold variables: it is then opened for each line, as the user that serves, and only if the request's root " +
+				"exists; see open_log_file_cache. With if= a line is written only if VALUE is neither empty nor 0. Several logs may be given; those of a scope replace the inherited ones."},
 		{Name: "log_format", Contexts: HTTP, Min: 2, Max: Any, Merge: Own, Repeat: true, Usage: "NAME [escape=default|json|none] TEXT…", check: (*checker).checkLogFormat,
 			Doc: "Declares a line of an access log: texts with variables, joined without a gap. escape says how control bytes, quotes and backslashes of " +
 				"variables are written. The format combined is there already."},

@@ -6,10 +6,18 @@ func upstreamSpecs() []Spec {
 		{Name: "upstream", Contexts: HTTP, Min: 1, Max: 1, Opens: Upstream, Merge: Own, Repeat: true, Usage: "NAME", check: (*checker).checkUpstream,
 			Doc: "A group of servers that proxy_pass can name. Requests go round among them by weight."},
 		{Name: "server", Contexts: Upstream, Min: 1, Max: Any, Merge: Own, Repeat: true,
-			Usage: "ADDRESS [weight=N] [max_conns=N] [max_fails=N] [fail_timeout=TIME] [backup] [down]", check: read(ReadUpstreamServer),
+			Usage: "ADDRESS [weight=N] [max_conns=N] [max_fails=N] [fail_timeout=TIME] [backup] [down]", check: checkUpstreamServer,
 			Doc: "A server of the group: a host, an address or a unix socket, port 80 if none is given. After max_fails failures (1 by default, 0 turns it " +
 				"off) within fail_timeout (10s) it is left out for fail_timeout. backup is used only if all others fail, down not at all. max_conns " +
 				"bounds the connections to it; 0 means no bound. What counts as a failure says proxy_next_upstream."},
+		{Name: "least_conn", Contexts: Upstream, Merge: Own, Repeat: true, check: checkBalance,
+			Doc: "Requests go to the server with the fewest connections for its weight; where several have as few, they go round among those."},
+		{Name: "ip_hash", Contexts: Upstream, Merge: Own, Repeat: true, check: checkBalance,
+			Doc: "Requests of a client go to the same server as long as it can be asked: the first three numbers of an IPv4 address or the whole IPv6 " +
+				"address decide, as in nginx."},
+		{Name: "hash", Contexts: Upstream, Min: 1, Max: 2, Merge: Own, Repeat: true, Usage: "KEY [consistent]", check: checkHash,
+			Doc: "Requests of a key go to the same server as long as it can be asked. KEY is a text with variables; requests whose key is empty go round. With " +
+				"consistent few keys move when servers come or go. Keys fall to the same servers as in nginx."},
 		{Name: "keepalive", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "N", check: checkKeepaliveCount,
 			Doc: "How many idle connections to the servers of the upstream are kept for the next requests. More may be open at a time; those beyond N are " +
 				"closed after their answer."},

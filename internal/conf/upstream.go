@@ -122,6 +122,28 @@ func (c *checker) checkUpstream(d *Directive) {
 	}
 }
 
+// checkUpstreamServer reads a server and checks that the balancing method before it, if any, knows backups.
+func checkUpstreamServer(c *checker, d *Directive) {
+	s, ok := ReadUpstreamServer(d, c.errs)
+	if methods := d.Scope.Own("least_conn", "ip_hash", "hash"); ok && s.Backup && len(methods) > 0 && methods[len(methods)-1].Name != "least_conn" {
+		c.errs.Add(d.Pos, `balancing method does not support parameter "backup"`, "a hash finds the next server by itself; leave out backup")
+	}
+}
+
+// checkBalance notes a balancing method that takes the place of another, or of a keepalive.
+func checkBalance(c *checker, d *Directive) {
+	if d.Scope.Own("least_conn", "ip_hash", "hash", "keepalive")[0] != d {
+		c.errs.Note(d.Pos, "load balancing method redefined", "the last method counts, and keepalive stands behind it")
+	}
+}
+
+func checkHash(c *checker, d *Directive) {
+	checkBalance(c, d)
+	if len(d.Args) == 2 && d.Arg(1) != "consistent" {
+		badParameter(d, d.Args[1], c.errs)
+	}
+}
+
 // checkKeepaliveCount checks keepalive of an upstream block.
 func checkKeepaliveCount(c *checker, d *Directive) {
 	if n, ok := ParseInt(d.Arg(0)); !ok || n == 0 {

@@ -22,6 +22,9 @@ type engine interface {
 	SetLimit(n int)
 	// Drain lets the connections of a listener end: idle ones at once, others after their request.
 	Drain(number int)
+	// Turn begins another turn; CutOff closes the connections of earlier ones, and lets requests of this one finish.
+	Turn() uint64
+	CutOff(turn uint64)
 	// Shutdown does so with all connections, and waits for the last or for ctx.
 	Shutdown(ctx context.Context) error
 	// Connections counts what is open.
@@ -41,6 +44,7 @@ type Daemon struct {
 	current *loaded
 	sockets map[string]*socket
 	user    privileges
+	over    chan struct{}  // closed by Close
 	work    sync.WaitGroup // accept loops and ending generations
 
 	log struct {
@@ -66,7 +70,7 @@ func open(s *shared, start opener) (*Daemon, error) {
 		s.boot.Fail(&ConfigError{l.errs.List()})
 		return nil, ErrReported
 	}
-	d := &Daemon{shared: s, current: l, sockets: map[string]*socket{}}
+	d := &Daemon{shared: s, current: l, sockets: map[string]*socket{}, over: make(chan struct{})}
 	d.log.l = l.log
 	if err := d.start(start); err != nil {
 		if !errors.Is(err, ErrReported) {
@@ -101,6 +105,7 @@ func (d *Daemon) start(start opener) error {
 		return err
 	}
 	d.edge.Store(&d.engine)
+	d.limitFiles(l.settings)
 	if l.settings.user != nil {
 		if err := d.user.drop(*l.settings.user); err != nil {
 			return err
@@ -200,6 +205,11 @@ func (d *Daemon) privileged(do func() error) error {
 func (d *Daemon) Shutdown(ctx context.Context) error {
 	d.say(errorlog.Notice, "gracefully shutting down")
 	err := d.stopListening()
+	if t := d.current.settings.shutdown; t > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, t)
+		defer stop()
+	}
 	// A wait that was cut short is no failure: what is left is cut off below.
 	_ = d.engine.Shutdown(ctx)
 	return errors.Join(err, d.Close())
@@ -209,11 +219,13 @@ func (d *Daemon) Shutdown(ctx context.Context) error {
 func (d *Daemon) Close() error {
 	d.say(errorlog.Notice, "exiting")
 	err := d.stopListening()
+	close(d.over)
 	err = errors.Join(err, d.engine.Close())
 	g := d.source.current.Load()
 	g.done()
 	<-g.ended
 	d.work.Wait()
+	d.files.Flush() // who waits for the pid file to go reads the logs then
 	if pid := d.current.settings.pid; pid != "" {
 		err = errors.Join(err, d.privileged(func() error { return removePid(pid, os.Getpid()) }))
 	}

@@ -95,7 +95,7 @@ func (s *shared) load() *loaded {
 	}
 	l.temp = tempfile.NewSet(&s.temps, system)
 	env := &phase.Env{
-		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Now: limitgate.Now, Log: l.log,
+		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
 		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Temp: l.temp,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
 )
@@ -90,6 +91,7 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	d.log.Unlock()
 	runtime.GOMAXPROCS(next.settings.workers)
 	d.engine.SetLimit(next.settings.conns)
+	d.limitFiles(next.settings)
 	if was, is := old.settings.user, next.settings.user; was != nil && is != nil && was.uid != is.uid {
 		d.say(errorlog.Warn, "the user changes when the process is started anew")
 	}
@@ -102,6 +104,7 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	for name := range opened {
 		d.accept(d.sockets[name])
 	}
+	d.cutOff(d.engine.Turn(), old.settings.shutdown)
 	d.work.Add(1)
 	// Owned by d, ends with the last request of the old generation.
 	go func() {
@@ -109,6 +112,23 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 		d.end(g, old)
 	}()
 	return err
+}
+
+// cutOff closes, after worker_shutdown_timeout, the connections that were there before the engine's turn.
+func (d *Daemon) cutOff(turn uint64, after time.Duration) {
+	if after == 0 {
+		return
+	}
+	d.work.Add(1)
+	// Owned by d, ends after the time or with the daemon.
+	go func() {
+		defer d.work.Done()
+		select {
+		case <-time.After(after):
+			d.engine.CutOff(turn)
+		case <-d.over:
+		}
+	}()
 }
 
 // closeUnlisted closes the sockets that next does not want.

@@ -3,8 +3,11 @@ package daemon
 import (
 	"fmt"
 	"runtime"
+	"syscall"
+	"time"
 
 	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
 )
 
 // settings are the directives that concern the process as a whole.
@@ -14,6 +17,9 @@ type settings struct {
 	workers int // threads that run Go code
 	conns   int // connections at the same time, over all workers
 	user    *identity
+	// shutdown is how long connections may go on after a reload or QUIT; 0: as long as their requests take.
+	shutdown time.Duration
+	files    uint64 // worker_rlimit_nofile; 0: as the process was started
 }
 
 // defaultConns is what nginx takes where worker_connections is missing.
@@ -35,6 +41,13 @@ func readSettings(o *Options, main *conf.Scope, errs *conf.Errors) settings {
 			s.workers = max(1, int(n))
 		}
 	}
+	if d, found := main.Get("worker_shutdown_timeout"); found {
+		s.shutdown, _ = d.Duration(errs, 0)
+	}
+	if d, found := main.Get("worker_rlimit_nofile"); found {
+		n, _ := d.Int(errs, 0)
+		s.files = uint64(n)
+	}
 	for _, scope := range main.Children {
 		if d, found := scope.Get("worker_connections"); found && scope.Kind == conf.Events {
 			if n, good := d.Int(errs, 0); good {
@@ -46,6 +59,17 @@ func readSettings(o *Options, main *conf.Scope, errs *conf.Errors) settings {
 	s.conns *= s.workers
 	s.user = readUser(main, errs)
 	return s
+}
+
+// limitFiles sets how many files may be open. As in nginx a failure is told and no reason to end.
+func (d *Daemon) limitFiles(s settings) {
+	if s.files == 0 {
+		return
+	}
+	limit := syscall.Rlimit{Cur: s.files, Max: s.files}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		d.say(errorlog.Alert, "setrlimit(RLIMIT_NOFILE, %d) failed (%s)", s.files, errorlog.Errno(err))
+	}
 }
 
 // checkConns refuses a bound on connections that leaves none for clients, as nginx counts: each listener is one.

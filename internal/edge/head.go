@@ -15,6 +15,7 @@ func Translate(r *request.Request, h *h1.Request, b []byte) {
 	r.Method, r.Target = h.Method(b), h.Target(b)
 	r.URI, r.Args, r.Host = h.Path(b), h.Args(b), h.Host(b)
 	r.Major, r.Minor = h.Version()
+	r.KeepAlive = h.KeepAlive
 	for i := range h.Lines {
 		l := &h.Lines[i]
 		r.Headers = append(r.Headers, request.Header{Name: l.Name.Of(b), Value: l.Value.Of(b), ID: l.ID})

@@ -198,7 +198,7 @@ func (p *lineParser) scanAuthority(b []byte) verdict {
 		case lineLiteral:
 			if c == ']' {
 				p.state = lineHostEnd
-			} else if hostClass[c] != hostPlain && hostClass[c] != hostDot && c != ':' {
+			} else if k := hostClass[c]; (k == hostRefused || k == hostPercent) && c != ':' {
 				return badRequest
 			}
 			continue

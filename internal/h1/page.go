@@ -1,7 +1,5 @@
 package h1
 
-import "bytes"
-
 // pageTexts are the pages whose words are not those of the status line (ngx_http_special_response.c). The 49x codes are
 // nginx's own: they are answered as 400 and say what is wrong in a second line.
 var pageTexts = [600]string{
@@ -75,14 +73,6 @@ func ServerName(version string, tokens bool) string {
 	return "limitgate"
 }
 
-// WantsPadding tells whether nginx pads pages of status 400 and above for this User-Agent: MSIE, or Chrome and what
-// poses as it, but no Opera (ngx_http_process_user_agent). Clients of HTTP/0.9 get no padding.
-func WantsPadding(userAgent []byte) bool {
-	if len(userAgent) == 0 || bytes.Contains(userAgent, []byte("Opera")) {
-		return false
-	}
-	if i := bytes.Index(userAgent, []byte("MSIE ")); i >= 0 && i+7 < len(userAgent) {
-		return true
-	}
-	return !bytes.Contains(userAgent, []byte("Gecko/")) && bytes.Contains(userAgent, []byte("Chrome/"))
-}
+// WantsPadding tells whether nginx pads pages of status 400 and above for this User-Agent. Clients of HTTP/0.9 get no
+// padding.
+func WantsPadding(userAgent []byte) bool { return ReadAgent(userAgent).Pads }

@@ -147,9 +147,12 @@ func (r *Request) endLine(b []byte, v verdict, rules *Rules) error {
 		target := l.target.Of(b)
 		path, args, ok := appendPath(r.pathBuf[:0], target, rules.KeepSlashes)
 		if !ok {
-			return lineError(400, "client sent invalid request")
+			path = []byte{} // as nginx leaves it: there, and empty
 		}
 		r.pathBuf, r.pathOwned = path, true
+		if !ok {
+			return lineError(400, "client sent invalid request")
+		}
 		if len(args) > 0 {
 			at := int(l.target.Start) + bytes.IndexByte(target, '?') + 1
 			r.args = span(at, at+len(args))

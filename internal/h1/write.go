@@ -1,9 +1,6 @@
 package h1
 
-import (
-	"math/bits"
-	"time"
-)
+import "math/bits"
 
 // reasons are the status lines nginx knows (ngx_http_status_lines); any other code has an empty reason.
 var reasons = [600]string{
@@ -62,12 +59,6 @@ func AppendInt(dst []byte, name string, n int64) []byte {
 	}
 	dst = append(dst, b[i:]...)
 	return append(dst, '\r', '\n')
-}
-
-// AppendDate writes a time in seconds since the epoch as HTTP dates are: "Sun, 06 Nov 1994 08:49:37 GMT". Callers keep the
-// bytes for as long as the second lasts.
-func AppendDate(dst []byte, unix int64) []byte {
-	return time.Unix(unix, 0).UTC().AppendFormat(dst, "Mon, 02 Jan 2006 15:04:05 GMT")
 }
 
 // AppendChunkHead writes the size line of a chunk of n > 0 bytes. The data and appendChunkTail follow.

@@ -18,14 +18,15 @@ import (
 type Files struct {
 	stdout, stderr *os.File
 
-	mu     sync.Mutex // guards byPath and every File's uses
-	byPath map[string]*File
+	mu      sync.Mutex // guards byPath, every File's uses, and buffers
+	byPath  map[string]*File
+	buffers map[*buffer]bool
 }
 
 // New returns an empty set. stdout and stderr stand for /dev/stdout and /dev/stderr, which are written through the
 // process's own descriptors: where they are sockets, as under a service manager, they could not be opened by name.
 func New(stdout, stderr *os.File) *Files {
-	return &Files{stdout: stdout, stderr: stderr, byPath: map[string]*File{}}
+	return &Files{stdout: stdout, stderr: stderr, byPath: map[string]*File{}, buffers: map[*buffer]bool{}}
 }
 
 // File is one path, open for appending. Each Write is one system call, so that lines of many writers don't mix.
@@ -80,6 +81,9 @@ type Use struct {
 	files  *Files
 	prefix string
 	held   []*File
+
+	buffers []*buffer
+	named   []*Named
 }
 
 // Use returns an owner without files, which resolves relative paths below prefix.
@@ -130,12 +134,20 @@ func (fs *Files) open(path string) (*File, error) {
 	return f, nil
 }
 
-// Close gives up what the owner holds; a file that nobody holds is closed.
+// Close writes what is buffered and gives up what the owner holds; a file that nobody holds is closed.
 func (u *Use) Close() error {
 	fs := u.files
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	var errs []error
+	for _, b := range u.buffers {
+		errs = append(errs, b.close())
+		delete(fs.buffers, b)
+	}
+	for _, n := range u.named {
+		n.Close()
+	}
+	u.buffers, u.named = nil, nil
 	for _, f := range u.held {
 		if f.uses--; f.uses > 0 {
 			continue
@@ -149,12 +161,13 @@ func (u *Use) Close() error {
 	return errors.Join(errs...)
 }
 
-// Reopen opens every path again, so that files that were moved away are let go. A path that can't be opened keeps its old
+// Reopen writes what is buffered and opens every path again, so that files that were moved away are let go. A path that can't be opened keeps its old
 // file. No line is lost or torn meanwhile.
 func (fs *Files) Reopen() error {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	var errs []error
+	fs.flush()
 	for path, f := range fs.byPath {
 		if f.std {
 			continue
@@ -167,6 +180,19 @@ func (fs *Files) Reopen() error {
 		errs = append(errs, f.set(file).Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Flush writes what is buffered.
+func (fs *Files) Flush() {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.flush()
+}
+
+func (fs *Files) flush() {
+	for b := range fs.buffers {
+		b.Flush()
+	}
 }
 
 func openAppend(path string) (*os.File, error) {

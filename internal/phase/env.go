@@ -6,6 +6,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/tempfile"
 	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -24,6 +25,7 @@ type Env struct {
 	Errors *conf.Errors
 	Zones  Zones
 	Files  Files
+	Logs   Logs
 	Now    func() limitgate.Time
 	// Prefix is the folder that relative names of files belong to (-p), with or without a slash at its end; empty: the
 	// current one.
@@ -69,6 +71,14 @@ type ZoneSpec struct {
 // Files hands out append-only files by path, one writer for each path, reopened on request.
 type Files interface {
 	Append(path string) (io.Writer, error)
+}
+
+// Logs hands out files for access logs, beyond those that are plainly appended to.
+type Logs interface {
+	// Buffer is Files.Append with a buffer in front. The error is logfile.ErrConflict where the path has another one.
+	Buffer(path string, b logfile.Buffering) (io.Writer, error)
+	// Named writes to files whose names are known only with a line.
+	Named(k logfile.Keeping, now func() limitgate.Time) *logfile.Named
 }
 
 // ID is what tells the zone, or its part, from all others.

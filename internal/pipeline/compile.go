@@ -39,7 +39,7 @@ func compile(env *phase.Env, cfg *conf.Config, serves bool) *Program {
 	if serves {
 		p.upstreams = upstream.Open(env, http)
 	}
-	c := compiler{env: env, program: p, serves: serves, index: map[*conf.Scope]int{}, names: map[*conf.Scope][]match.Name{}}
+	c := compiler{env: env, program: p, serves: serves, shapes: shape.NewSet(), index: map[*conf.Scope]int{}, names: map[*conf.Scope][]match.Name{}}
 	c.read = reader{env: env, mute: !serves, logs: map[*conf.Scope]*errorlog.Log{}}
 	c.number(http)
 	for _, s := range c.scopes {
@@ -56,6 +56,7 @@ type compiler struct {
 	serves  bool
 	read    reader
 	scopes  []*conf.Scope
+	shapes  *shape.Set
 	index   map[*conf.Scope]int // of a scope in the program
 	names   map[*conf.Scope][]match.Name
 }
@@ -85,7 +86,7 @@ func (c *compiler) compile(s *conf.Scope) {
 	}
 	out.settings = c.read.settings(s, serverName)
 	out.settings.Root = static.Root(c.env, s)
-	out.shaper = shape.Compile(c.env, s)
+	out.shaper = c.shapes.Compile(c.env, s)
 	h := &out.handlers
 	h[phase.RealIP] = realip.Compile(c.env, s)
 	h[phase.Limit] = limit.Compile(c.env, s)

@@ -71,10 +71,15 @@ func (j *journey) page(code int) int {
 	if r.Settings.Tokens == request.TokensOff {
 		body = j.p.bare.of(code)
 	}
+	// What the head says of another body is not said of the page.
+	r.Response.Dated, r.Response.Ranges = false, request.NoRanges
+	r.Response.Headers = slices.DeleteFunc(r.Response.Headers, func(h request.Header) bool {
+		return h.ID == header.ETag || h.ID == header.LastModified || h.ID == header.AcceptRanges
+	})
 	var contentType []byte
 	if len(body) > 0 {
 		contentType = typeHTML
-		if agent, found := r.Get(header.UserAgent); found && code >= 400 && r.Major > 0 && h1.WantsPadding(agent) {
+		if agent, found := r.Get(header.UserAgent); found && code >= 400 && r.Major > 0 && !r.Settings.NoPadding && h1.WantsPadding(agent) {
 			body = r.Claim(append(append(r.Scratch(), body...), h1.PagePadding...))
 		}
 	}

@@ -144,17 +144,19 @@ func TestFaultyListens(t *testing.T) {
 func TestSettings(t *testing.T) {
 	defaults := request.Settings{
 		SendTimeout: time.Minute, BodyTimeout: time.Minute, KeepaliveTimeout: 75 * time.Second, KeepaliveRequests: 1000,
-		KeepaliveTime: time.Hour, LingeringTime: 30 * time.Second, LingeringTimeout: 5 * time.Second, MaxBody: 1 << 20,
+		KeepaliveTime: time.Hour, LingeringTime: 30 * time.Second, LingeringTimeout: 5 * time.Second, MaxBody: 1 << 20, KeepaliveDisable: request.MSIE6,
 		HeaderBuffer: 1 << 10, BodyBuffer: 8 << 10,
 	}
 	set := request.Settings{
 		ServerName: "n", Tokens: request.TokensOff, SendTimeout: time.Second, BodyTimeout: 2 * time.Second, KeepaliveTimeout: 3 * time.Second,
 		KeepaliveHeader: 9, KeepaliveRequests: 4, KeepaliveTime: 5 * time.Second, LingeringClose: request.LingerAlways, LingeringTime: 6 * time.Second,
-		LingeringTimeout: 7 * time.Second, MaxBody: 8 << 10, HeaderBuffer: 1 << 10, BodyBuffer: 4 << 10, BodyFile: request.BodyFileClean,
+		LingeringTimeout: 7 * time.Second, MaxBody: 8 << 10, NoChunks: true, NoETag: true, NoPadding: true, ResetTimedout: true,
+		KeepaliveDisable: request.Safari, HeaderBuffer: 1 << 10, BodyBuffer: 4 << 10, BodyFile: request.BodyFileClean,
 	}
 	g := start(t, `server { location /d { return 200; } location /s { return 200;
 		server_tokens off; send_timeout 1; client_body_timeout 2s; keepalive_timeout 3 9; keepalive_requests 4; keepalive_time 5;
-		lingering_close always; lingering_time 6; lingering_timeout 7; client_max_body_size 8k; client_body_buffer_size 4k; client_body_in_file_only clean; } server_name n; }`)
+		lingering_close always; lingering_time 6; lingering_timeout 7; client_max_body_size 8k; client_body_buffer_size 4k; client_body_in_file_only clean;
+		chunked_transfer_encoding off; etag off; msie_padding off; reset_timedout_connection on; keepalive_disable none; keepalive_disable safari; } server_name n; }`)
 	defaults.ServerName = "n"
 	for path, want := range map[string]request.Settings{"/d": defaults, "/s": set} {
 		got := *g.get(path).Settings

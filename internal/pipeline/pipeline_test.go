@@ -15,6 +15,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/header"
+	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
 	"github.com/limitgate/limitgate/internal/request"
@@ -39,6 +40,12 @@ type files struct {
 }
 
 func (f *files) Append(path string) (io.Writer, error) { return f.file(path), nil }
+
+func (f *files) Buffer(path string, _ logfile.Buffering) (io.Writer, error) { return f.file(path), nil }
+
+func (f *files) Named(k logfile.Keeping, now func() limitgate.Time) *logfile.Named {
+	return logfile.New(os.Stdout, os.Stderr).Use("").Named(k, now)
+}
 
 func (f *files) file(path string) *phasetest.Log {
 	f.mu.Lock()
@@ -73,7 +80,7 @@ func load(t testing.TB, text string) *gateway {
 	cfg, errs := conf.Load(conf.Options{Path: path})
 	g := &gateway{t: t, zones: zones{}, files: &files{m: map[string]*phasetest.Log{}}, now: phasetest.Now()}
 	g.env = &phase.Env{
-		Vars: vars.NewTable(vars.Facts{}), Errors: errs, Zones: g.zones, Files: g.files, Now: phasetest.Now,
+		Vars: vars.NewTable(vars.Facts{}), Errors: errs, Zones: g.zones, Files: g.files, Logs: g.files, Now: phasetest.Now,
 		Log:     errorlog.New(errorlog.Sink{Writer: &g.log, Level: errorlog.Info}),
 		Version: "1.2.3",
 	}

@@ -64,6 +64,9 @@ func (j *journey) begin(a *address) int {
 		r.Server = j.p.chosen(a, r.Conn)
 	}
 	j.enter(j.p.servers[r.Server].scope)
+	for _, m := range r.Dropped {
+		r.Logf(errorlog.Info, "%s", m)
+	}
 	if r.Fault.Status == 0 {
 		if r.Logs(errorlog.Debug) {
 			r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `http request line: "`+string(r.Line)+`"`)

@@ -81,6 +81,11 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		LingeringTime:     r.duration(s, "lingering_time", 30*time.Second),
 		LingeringTimeout:  r.duration(s, "lingering_timeout", 5*time.Second),
 		MaxBody:           r.size(s, "client_max_body_size", 1<<20),
+		NoChunks:          !r.flag(s, "chunked_transfer_encoding", true),
+		NoETag:            !r.flag(s, "etag", true),
+		NoPadding:         !r.flag(s, "msie_padding", true),
+		ResetTimedout:     r.flag(s, "reset_timedout_connection", false),
+		KeepaliveDisable:  browsers(s),
 		NetworkIPv4:       v4,
 		NetworkIPv6:       v6,
 		HeaderBuffer:      r.size(s, "client_header_buffer_size", 1<<10),
@@ -95,6 +100,25 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		HideMissing: !r.flag(s, "log_not_found", true),
 		HideUnset:   !r.flag(s, "uninitialized_variable_warn", true),
 	}
+}
+
+// browsers reads keepalive_disable.
+func browsers(s *conf.Scope) (set request.Browsers) {
+	list := s.All("keepalive_disable")
+	if len(list) == 0 {
+		return request.MSIE6
+	}
+	for _, d := range list {
+		for _, a := range d.Args {
+			switch strings.ToLower(a.Text) {
+			case "msie6":
+				set |= request.MSIE6
+			case "safari":
+				set |= request.Safari
+			}
+		}
+	}
+	return set
 }
 
 // network reads how much of an address names a client's network; 0 leaves it as it is without the directive.

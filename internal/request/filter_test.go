@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
+
+	"github.com/limitgate/limitgate"
 )
 
 // wire is the edge's end: it notes what comes.
@@ -116,5 +119,31 @@ func TestRefusedAnswer(t *testing.T) {
 	}
 	if got := w.hears(); got != "head page " {
 		t.Errorf("the page: got %q, want it past the filters", got)
+	}
+}
+
+func TestKeeps(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  func(r *Request)
+		want bool
+	}{
+		{"as it is", func(*Request) {}, true},
+		{"the client does not want to", func(r *Request) { r.KeepAlive = false }, false},
+		{"a fault", func(r *Request) { r.Fault.Status = 400 }, false},
+		{"the answer ends it", func(r *Request) { r.Response.Close = true }, false},
+		{"no keep-alive", func(r *Request) { r.Settings.KeepaliveTimeout = 0 }, false},
+		{"the last of its requests", func(r *Request) { r.Conn.Requests = 3 }, false},
+		{"as old as it may be", func(r *Request) { r.Now = r.Conn.Start.Add(time.Minute + 999*time.Microsecond) }, true},
+		{"older than that", func(r *Request) { r.Now = r.Conn.Start.Add(time.Minute + time.Millisecond) }, false},
+		{"no settings", func(r *Request) { r.Settings = nil }, false},
+	} {
+		start := limitgate.Time(time.Hour)
+		r := &Request{KeepAlive: true, Conn: &Conn{Requests: 2, Start: start}, Now: start,
+			Settings: &Settings{KeepaliveTimeout: 1, KeepaliveRequests: 3, KeepaliveTime: time.Minute}}
+		c.set(r)
+		if got := r.Keeps(); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/netip"
+	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/header"
@@ -30,9 +31,15 @@ type Request struct {
 	Minor   int
 	Headers []Header
 
+	KeepAlive bool // the client wants to go on with the connection
+	SkipsBody bool // who answers does without the body: a client that waits to be told to send it is told, and it is dropped
+
 	// BodyLength is the declared length of the body: 0 none, -1 chunked.
 	BodyLength int64
 	Body       Body // what was read of it
+
+	// Dropped is what there is to be said, at level info, of header lines that were left out.
+	Dropped []string
 
 	// Fault is set by an edge that could not read a whole, valid head: the status to answer with and what to log. The
 	// program then answers and logs, and runs no phase.
@@ -187,6 +194,17 @@ func (r *Request) Reset() {
 		r.Body.Bytes = body[:0]
 	}
 	r.Response.Length = -1
+}
+
+// Keeps reports whether the connection may carry another request, as far as client, answer and directives go. What the
+// edge finds out while it answers may still end it.
+func (r *Request) Keeps() bool {
+	s := r.Settings
+	if s == nil || !r.KeepAlive || r.Fault.Status != 0 || r.Response.Close || s.KeepaliveTimeout <= 0 || r.Conn.Requests >= s.KeepaliveRequests {
+		return false
+	}
+	const ms = limitgate.Time(time.Millisecond) // what nginx counts a connection's age in
+	return r.Now/ms-r.Conn.Start/ms <= limitgate.Time(s.KeepaliveTime)/ms
 }
 
 // Release gives back what the request holds, once: the filters of its body, and its places of limit_conn.

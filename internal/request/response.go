@@ -91,6 +91,13 @@ func (r *Request) SendHead() error {
 			return err
 		}
 	}
+	switch out := &r.Response; out.Status {
+	case 200, 206, 304:
+	case 204:
+		out.Dated, out.Length = false, -1
+	default:
+		out.Dated = false // as in nginx: the page of an error has no time
+	}
 	return r.Stream.SendHead(r)
 }
 

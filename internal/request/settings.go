@@ -29,6 +29,11 @@ type Settings struct {
 	LingeringTime     time.Duration
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
+	NoChunks          bool  // chunked_transfer_encoding off
+	NoETag            bool  // etag off
+	NoPadding         bool  // msie_padding off
+	ResetTimedout     bool  // reset_timedout_connection
+	KeepaliveDisable  Browsers
 	NetworkIPv4       uint8 // how much of an address names a client's network: bits; 0: 32
 	NetworkIPv6       uint8 // 0: 64
 	HeaderBuffer      int64 // client_header_buffer_size
@@ -38,7 +43,6 @@ type Settings struct {
 	Redirects         Redirects
 	HideMissing       bool // log_not_found off
 	HideUnset         bool // uninitialized_variable_warn off
-	NoChunks          bool // chunked_transfer_encoding off
 }
 
 // Redirects is how a Location that is only a path is completed.
@@ -123,6 +127,15 @@ const (
 	LingerAlways
 )
 
+// Browsers is a set of them: keepalive_disable.
+type Browsers uint8
+
+// The browsers that keepalive_disable knows.
+const (
+	MSIE6  Browsers = 1 << iota // after a POST
+	Safari                      // on a Mac
+)
+
 // Shaper has a location's last word on a response: what filters make of it, and the pace of its bytes.
 type Shaper interface {
 	// ShapeHead changes r.Response before its head is sent, and puts the filters that its body needs on its way. It returns
@@ -132,15 +145,15 @@ type Shaper interface {
 	SendBody(r *Request, p []byte) error
 }
 
-// Pace is how far a response held to limit_rate is; its arithmetic is package shape's.
+// Pace is how far a response held to limit_rate is; package shape keeps it.
 type Pace struct {
-	Begun bool           // the rate was looked up
-	Held  bool           // the rate counts, since From
-	Rate  int64          // bytes a second; 0: not held
-	After int64          // bytes that go before the rate counts
-	Sent  int64          // bytes so far, head and framing included as far as they are known
-	From  limitgate.Time // since when the rate counts
-	Mark  int64          // Sent, then
+	Begun bool // the rate was looked up
+	Held  bool // the rate counts, and State with it
+	Rate  int64
+	After int64 // bytes that go before the rate counts
+	Sent  int64 // bytes so far, head and framing included as far as they are known
+	State limitgate.State
+	Seen  limitgate.Time // the last time State was asked or told of
 }
 
 // LimitStatus is the outcome of a kind of limit over one request, for $limit_req_status and $limit_conn_status.

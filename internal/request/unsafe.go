@@ -38,7 +38,7 @@ func appendDecoded(dst, path []byte) []byte {
 		if i++; i == len(path) {
 			break
 		}
-		high, ok := hex(path[i])
+		high, ok := Unhex(path[i])
 		if !ok {
 			dst = append(dst, path[i])
 			continue
@@ -46,15 +46,15 @@ func appendDecoded(dst, path []byte) []byte {
 		if i++; i == len(path) {
 			break
 		}
-		if low, ok := hex(path[i]); ok {
+		if low, ok := Unhex(path[i]); ok {
 			dst = append(dst, high<<4|low)
 		}
 	}
 	return dst
 }
 
-// hex returns the value of a hexadecimal digit.
-func hex(c byte) (byte, bool) {
+// Unhex returns the value of a hexadecimal digit.
+func Unhex(c byte) (value byte, ok bool) {
 	switch {
 	case c >= '0' && c <= '9':
 		return c - '0', true

@@ -2,7 +2,9 @@ package vars
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -32,7 +34,7 @@ func TestBuiltinVariables(t *testing.T) {
 		{"status", "404"}, {"bytes_sent", "340"}, {"body_bytes_sent", "200"}, {"request_completion", "OK"},
 		{"limit_req_status", "DELAYED"}, {"limit_conn_status", "PASSED"}, {"limit_rate", "0"},
 		{"sent_http_content_type", "text/html"}, {"sent_http_content_length", "200"}, {"sent_http_location", "/there"},
-		{"sent_http_connection", "keep-alive"}, {"sent_http_transfer_encoding", "<none>"}, {"sent_http_x_foo", "bar"},
+		{"sent_http_connection", "close"}, {"sent_http_transfer_encoding", "<none>"}, {"sent_http_x_foo", "bar"},
 		{"sent_http_cache_control", "no-cache, private"}, {"sent_trailer_x", "<none>"},
 		{"upstream_addr", "10.1.0.1:80, 10.1.0.2:80"}, {"upstream_status", "-, 200"}, {"upstream_connect_time", "-, 0.001"},
 		{"upstream_header_time", "-, 0.002"}, {"upstream_response_time", "0.001, 1.003"}, {"upstream_bytes_sent", "0, 1"},
@@ -103,6 +105,39 @@ func TestClientNetwork(t *testing.T) {
 		}
 		if got := value(t, table, r, "binary_client_network"); got != c.binary {
 			t.Errorf("$binary_client_network of %s: got %q, want %q", c.addr, got, c.binary)
+		}
+	}
+}
+
+// What is known of an answer before its head is out, and after.
+func TestVariablesOfTheAnswer(t *testing.T) {
+	table := testTable()
+	for _, c := range []struct {
+		set  func(r *request.Request)
+		want string // $sent_http_connection, _keep_alive, _transfer_encoding, _last_modified, $sent_trailer_x_t, $gzip_ratio
+	}{
+		{func(r *request.Request) {}, "keep-alive timeout=9 <none> <none> <none> <none>"},
+		{func(r *request.Request) { r.KeepAlive = false }, "close <none> <none> <none> <none> <none>"},
+		{func(r *request.Request) { r.Response.Sent, r.Response.Kept = true, true }, "keep-alive timeout=9 <none> <none> <none> <none>"},
+		{func(r *request.Request) { r.Response.Sent, r.Response.Chunked = true, true }, "close <none> chunked <none> <none> <none>"},
+		{func(r *request.Request) { r.Response.Status = 101 }, "upgrade timeout=9 <none> <none> <none> <none>"},
+		{func(r *request.Request) { r.Response.Dated, r.Response.Modified = true, 1 }, "keep-alive timeout=9 <none> Thu, 01 Jan 1970 00:00:01 GMT <none> <none>"},
+		{func(r *request.Request) { r.Response.Headers = fields("Last-Modified", "then") }, "keep-alive timeout=9 <none> then <none> <none>"},
+		{func(r *request.Request) { r.Response.Trailers = fields("x-T", "a", "X-t", "b") }, "keep-alive timeout=9 <none> <none> a, b <none>"},
+		{func(r *request.Request) { r.ZipIn, r.ZipOut = 1000, 300 }, "keep-alive timeout=9 <none> <none> <none> 3.33"},
+		{func(r *request.Request) { r.ZipIn, r.ZipOut = 3995, 1000 }, "keep-alive timeout=9 <none> <none> <none> 4.00"},
+		{func(r *request.Request) { r.ZipIn, r.ZipOut = 1, 21 }, "keep-alive timeout=9 <none> <none> <none> 0.05"},
+	} {
+		r := sample()
+		r.KeepAlive, r.Conn.Requests = true, 1
+		r.Settings.KeepaliveTimeout, r.Settings.KeepaliveRequests, r.Settings.KeepaliveTime, r.Settings.KeepaliveHeader = time.Second, 2, time.Hour, 9
+		c.set(r)
+		var got []string
+		for _, name := range []string{"sent_http_connection", "sent_http_keep_alive", "sent_http_transfer_encoding", "sent_http_last_modified", "sent_trailer_x_t", "gzip_ratio"} {
+			got = append(got, value(t, table, r, name))
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
 }

@@ -20,7 +20,9 @@ func family(name string) Variable {
 		{"sent_http_", func(n string) Variable {
 			return func(r *request.Request, dst []byte) ([]byte, bool) { return appendFields(dst, r.Response.Headers, n) }
 		}},
-		{"sent_trailer_", func(string) Variable { return none }},     // no response here has trailers
+		{"sent_trailer_", func(n string) Variable {
+			return func(r *request.Request, dst []byte) ([]byte, bool) { return appendFields(dst, r.Response.Trailers, n) }
+		}},
 		{"upstream_trailer_", func(string) Variable { return none }}, // nginx reads none of an HTTP upstream either
 		{"upstream_http_", func(n string) Variable {
 			return func(r *request.Request, dst []byte) ([]byte, bool) { return appendFields(dst, r.Upstream, n) }

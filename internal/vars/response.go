@@ -3,6 +3,7 @@ package vars
 import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -62,21 +63,52 @@ var responseVars = map[string]Variable{
 		}
 		return append(dst, r.Response.Location...), true
 	},
+	"sent_http_last_modified": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.Response.Dated {
+			return h1.AppendDate(dst, r.Response.Modified), true
+		}
+		return appendFields(dst, r.Response.Headers, "last_modified")
+	},
 	"sent_http_connection": func(r *request.Request, dst []byte) ([]byte, bool) {
 		switch {
 		case r.Response.Status == 101:
 			return append(dst, "upgrade"...), true
-		case r.Response.Close:
-			return append(dst, "close"...), true
+		case kept(r):
+			return append(dst, "keep-alive"...), true
 		}
-		return append(dst, "keep-alive"...), true
+		return append(dst, "close"...), true
+	},
+	"sent_http_keep_alive": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.Settings == nil || r.Settings.KeepaliveHeader == 0 || !kept(r) {
+			return dst, false
+		}
+		return appendInt(append(dst, "timeout="...), r.Settings.KeepaliveHeader)
 	},
 	"sent_http_transfer_encoding": func(r *request.Request, dst []byte) ([]byte, bool) {
-		if r.Response.Length >= 0 || r.Major == 1 && r.Minor == 0 || r.Major == 0 || !r.BodyAllowed() {
+		if !r.Response.Chunked {
 			return dst, false
 		}
 		return append(dst, "chunked"...), true
 	},
+	"gzip_ratio": gzipRatio,
+}
+
+// kept reports what a client was told of its connection, or will be.
+func kept(r *request.Request) bool {
+	if r.Response.Sent {
+		return r.Response.Kept
+	}
+	return r.Keeps()
+}
+
+// gzipRatio is how much larger a body was before it was compressed, rounded to hundredths.
+func gzipRatio(r *request.Request, dst []byte) ([]byte, bool) {
+	if r.ZipOut == 0 {
+		return dst, false
+	}
+	hundredths := (r.ZipIn*1000/r.ZipOut + 5) / 10
+	dst, _ = appendInt(dst, hundredths/100)
+	return append(dst, '.', byte('0'+hundredths/10%10), byte('0'+hundredths%10)), true
 }
 
 func appendStatus(dst []byte, s request.LimitStatus) ([]byte, bool) {

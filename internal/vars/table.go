@@ -83,7 +83,7 @@ func unknownHelp(name string) string {
 // missing are variables of nginx without a fact behind them here; a trailing underscore stands for a family.
 var missing = [...]string{"connections_active", "connections_reading",
 	"connections_writing", "connections_waiting", "proxy_protocol_tlv_", "ssl_", "geoip_", "uid_", "secure_link",
-	"secure_link_expires", "slice_range", "gzip_ratio", "invalid_referer", "date_local", "date_gmt", "modern_browser",
+	"secure_link_expires", "slice_range", "invalid_referer", "date_local", "date_gmt", "modern_browser",
 	"ancient_browser", "msie", "jwt_", "request_port", "is_request_port", "fastcgi_"}
 
 // builtin returns the variable that is there without being defined, or nil. name is in lower case.

@@ -21,6 +21,7 @@ var tlsVars = map[string]Variable{
 	"ssl_cipher":      ofTLS(func(t *request.TLS) string { return t.Cipher }),
 	"ssl_server_name": ofTLS(func(t *request.TLS) string { return t.ServerName }),
 	"ssl_curve":       ofTLS(func(t *request.TLS) string { return t.Curve }),
+	"ssl_early_data":  none, // it is never taken
 	"ssl_session_reused": ofTLS(func(t *request.TLS) string {
 		if t.Reused {
 			return "r"

@@ -24,6 +24,7 @@ const bodySize = 16 << 10
 type bodyReader struct {
 	x       *exchange    // nil where there is no body
 	expects bool         // the client waits for 100 Continue; set before anybody reads
+	told    bool         // it was told to go on; guarded by x.sending
 	taken   atomic.Int64 // bytes of the body on the wire, framing included
 	aborted atomic.Bool  // AbortBody was called
 
@@ -45,9 +46,9 @@ func (b *bodyReader) reset() {
 }
 
 func (b *bodyReader) begin(x *exchange) {
+	b.expects, b.told = x.head.Has(header.Expect) && x.head.Expect100(x.c.in.rest()), false
 	if b.frame = x.head.Body(); !b.frame.Done() {
 		b.x = x
-		b.expects = x.head.Has(header.Expect) && x.head.Expect100(x.c.in.rest())
 	}
 }
 
@@ -205,16 +206,33 @@ func (b *bodyReader) admit() error {
 	if !b.expects { // one that sends its body all the same is told too, as in nginx
 		return nil
 	}
-	x.sending.Lock() // the answer's head may be on its way, and makes this one pointless
+	return x.sayContinue()
+}
+
+// sayContinue tells the client to go on, once, unless the answer is on its way, which makes that pointless.
+func (x *exchange) sayContinue() error {
+	x.sending.Lock()
 	defer x.sending.Unlock()
-	if x.r.Response.Sent {
+	if x.r.Response.Sent || x.body.told {
 		return nil
 	}
+	x.body.told = true
 	if x.c.write([]byte("HTTP/1.1 100 Continue\r\n\r\n")) != nil {
 		x.mute.Store(true)
 		return &request.BodyError{Status: 400, Level: errorlog.Info, Log: "client prematurely closed connection"}
 	}
 	return nil
+}
+
+// untouched reports whether nobody has asked for the body, and nothing of it has come. There may be none: nginx tells a client
+// that waits for nothing to go on as well.
+func (b *bodyReader) untouched() bool {
+	if b.x == nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.asked && b.taken.Load() == 0 && len(b.x.c.in.rest()) == 0
 }
 
 // fill reads more of the body, waiting for client_body_timeout. b is locked before and after, but not meanwhile.
@@ -289,7 +307,7 @@ func (b *bodyReader) drop(s *request.Settings) bool {
 			return true
 		}
 		now := x.srv.cfg.Now()
-		if now >= end || x.srv.killed.Load() {
+		if now >= end || x.c.killed() {
 			return false
 		}
 		x.c.await(now, min(s.LingeringTimeout, time.Duration(end-now)))

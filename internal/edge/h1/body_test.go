@@ -105,6 +105,12 @@ func TestExpect(t *testing.T) {
 		if _, body := c.response(); body != "hello /x\n" {
 			t.Errorf("got %q", body)
 		}
+		// Who answers without the body, and with no error, lets it come and drops it.
+		c.send("POST /chunks?1 HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+		wantHead(t, c.head(), "HTTP/1.1 100 Continue")
+		if head := c.head(); !strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") {
+			t.Errorf("got %s", head)
+		}
 	})
 }
 

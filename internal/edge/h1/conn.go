@@ -45,6 +45,7 @@ type conn struct {
 	nc     net.Conn  // the socket: deadlines and events are its
 	tc     net.Conn  // what bytes go through: nc, or TLS on it
 	crypt  *tls.Conn // nil: nobody spoke TLS
+	hailed bool      // it came to an address that speaks TLS
 	ending bool      // the end of TLS is being said: no more time for it
 	at     net.Addr  // of the listener
 	info   request.Conn
@@ -65,7 +66,10 @@ type conn struct {
 	strayed bool // stray has happened
 
 	presence presence
-	leaving  atomic.Bool // its listener is gone: no other request follows
+	leaving  atomic.Bool   // its listener is gone: no other request follows
+	cut      atomic.Bool   // it waits for nothing any more
+	opened   uint64        // the server's turn when it was accepted
+	turn     atomic.Uint64 // and when its last request began
 
 	next, prev *conn // guarded by srv.mu
 }
@@ -73,6 +77,8 @@ type conn struct {
 func newConn(s *Server, nc net.Conn, at net.Addr, listener int) *conn {
 	c := &conn{srv: s, nc: nc, tc: nc, at: at}
 	c.info = request.Conn{Serial: s.serial.Add(1), Start: s.cfg.Now(), Listener: listener}
+	c.opened = s.turn.Load()
+	c.turn.Store(c.opened)
 	c.info.PeerAddr = addrPort(nc.RemoteAddr())
 	c.info.LocalAddr = addrPort(nc.LocalAddr())
 	if a, ok := at.(*net.UnixAddr); ok {
@@ -184,7 +190,7 @@ func (c *conn) arm() {
 	}
 	if c.draining() {
 		c.drain()
-		if c.srv.killed.Load() {
+		if c.killed() {
 			_ = c.nc.SetDeadline(longAgo())
 		}
 	}
@@ -203,7 +209,10 @@ func (c *conn) drain() {
 	}
 }
 
-// kill ends every wait of the connection. Any goroutine may call it once the server is killed.
+// killed reports whether the connection waits for nothing any more, alone or with all others.
+func (c *conn) killed() bool { return c.cut.Load() || c.srv.killed.Load() }
+
+// kill ends every wait of the connection. Any goroutine may call it once killed holds.
 func (c *conn) kill() {
 	c.presence.leave()
 	_ = c.nc.SetDeadline(longAgo())
@@ -212,7 +221,7 @@ func (c *conn) kill() {
 // stray reports whether a read ended because of a deadline that was meant for an earlier state of the connection: a
 // request came while the server began to drain. The wait then goes on.
 func (c *conn) stray(err error) bool {
-	if !isTimeout(err) || !c.draining() || c.srv.killed.Load() || c.strayed || c.x != nil && c.x.body.aborted.Load() {
+	if !isTimeout(err) || !c.draining() || c.killed() || c.strayed || c.x != nil && c.x.body.aborted.Load() {
 		return false
 	}
 	s := connState(c.state.Load())
@@ -317,7 +326,7 @@ func (c *conn) lost(err error) {
 		c.logIdleEnd(err)
 		return
 	}
-	if c.srv.killed.Load() {
+	if c.killed() {
 		return
 	}
 	x.mute.Store(true)

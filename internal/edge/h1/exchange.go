@@ -89,12 +89,16 @@ func (x *exchange) clock() limitgate.Time {
 }
 
 // begin readies x for the request whose first byte is here. It reports false where the program does not serve the
-// connection's address: an idle connection whose listener went away may get a byte before it sees its end.
+// connection's address, or speaks TLS there since a reload: an idle connection whose listener went away may get a byte before
+// it sees its end.
 func (x *exchange) begin() bool {
 	c := x.c
+	if turn := x.srv.turn.Load(); c.turn.Load() != turn {
+		c.turn.Store(turn)
+	}
 	x.prog = x.srv.cfg.Source.Acquire()
 	x.settings = x.prog.Head(&c.info)
-	if x.settings == nil {
+	if x.settings == nil || x.settings.TLS != nil && !c.hailed {
 		x.releaseProgram()
 		return false
 	}
@@ -139,7 +143,7 @@ func (x *exchange) parse() bool {
 		c.in.r = c.in.w
 		return true
 	}
-	x.logDropped(b)
+	x.noteDropped(b)
 	x.body.begin(x)
 	c.in.r += x.head.Size()
 	return true
@@ -160,13 +164,13 @@ func (x *exchange) translate(b []byte) {
 	edge.Translate(&x.r, &x.head, b)
 }
 
-func (x *exchange) logDropped(b []byte) {
+// noteDropped leaves what is to be said of lines that were left out to the program, which knows who is asked.
+func (x *exchange) noteDropped(b []byte) {
 	if len(x.head.Dropped) == 0 || !x.settings.ErrorLog.On(errorlog.Info) {
 		return
 	}
 	for i := range x.head.Dropped {
-		x.settings.ErrorLog.Write(errorlog.Info, x.c.info.Serial, x.head.DropMessage(b, i)+", client: "+
-			string(request.AppendAddr(nil, x.c.info.PeerAddr.Addr())))
+		x.r.Dropped = append(x.r.Dropped, x.head.DropMessage(b, i))
 	}
 }
 

@@ -125,6 +125,7 @@ func demo(r *request.Request) {
 	case "/429":
 		answerText(r, 429, "slow down\n")
 	case "/chunks":
+		r.SkipsBody = true
 		r.Response.Status = 200
 		r.Response.ContentType = []byte("text/plain")
 		_ = r.SendHead()

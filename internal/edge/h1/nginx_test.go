@@ -53,6 +53,7 @@ func TestLikeNginx(t *testing.T) {
 		"POST /429 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /404 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"POST /429 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /404 HTTP/1.1\r\nHost: a\r\n\r\n",
 		"POST /429 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n",
+		"POST /200 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n",
 		"POST /429 HTTP/1.1\r\nHost: a\r\nContent-Length: 30\r\n\r\nabc",
 		"POST /429 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
 		"POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 30\r\n\r\nabc",
@@ -166,6 +167,7 @@ func likeNginx(r *request.Request) {
 	path, _, _ := bytes.Cut(bytes.TrimPrefix(r.URI, []byte("/")), []byte("/"))
 	switch string(path) {
 	case "200":
+		r.SkipsBody = true
 		answerText(r, 200, "hello\n")
 	case "204":
 		answerText(r, 204, "")

@@ -27,7 +27,7 @@ func (x *exchange) sendError(err error) error {
 	}
 	x.err = err
 	switch {
-	case x.srv.killed.Load():
+	case x.c.killed():
 	case isTimeout(err) || errors.Is(err, errSendTimeout):
 		x.r.Logf(errorlog.Info, "client timed out (110: Connection timed out) while sending to client")
 	default:
@@ -83,7 +83,7 @@ func (c *conn) writeAll(a, p []byte, tail string) error {
 		c.armWrite()
 		n, err := v.WriteTo(c.nc)
 		c.sent += n
-		if err != nil && (n == 0 || !isTimeout(err) || c.srv.killed.Load()) {
+		if err != nil && (n == 0 || !isTimeout(err) || c.killed()) {
 			return err
 		}
 	}
@@ -113,12 +113,14 @@ func (c *conn) write(b []byte) error {
 		most = c.x.settings.Record
 	}
 	for len(b) > 0 {
-		c.armWrite()
+		if c.tc == c.nc { // else wire does, where TLS lets only one write at a time
+			c.armWrite()
+		}
 		n, err := c.tc.Write(b[:min(len(b), most)])
 		c.sent += int64(n)
 		b = b[n:]
 		// A deadline in the middle of a large piece is no silence: the client took something.
-		if err != nil && (n == 0 || !isTimeout(err) || c.srv.killed.Load()) {
+		if err != nil && (n == 0 || !isTimeout(err) || c.killed()) {
 			return err
 		}
 	}
@@ -138,7 +140,7 @@ func (c *conn) armWrite() {
 	if c.wdl.due(now+limitgate.Time(t), t) {
 		_ = c.nc.SetWriteDeadline(time.Now().Add(time.Duration(c.wdl.at - now))) // a dead socket shows at the write
 	}
-	if c.srv.killed.Load() {
+	if c.killed() {
 		_ = c.nc.SetWriteDeadline(longAgo())
 	}
 }

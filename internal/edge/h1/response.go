@@ -51,6 +51,9 @@ func (x *exchange) SendHead(r *request.Request) error {
 		return errSent
 	}
 	if x.body.expects {
+		if r.SkipsBody && x.body.untouched() {
+			_ = x.sayContinue() // a client that left is noticed by what follows
+		}
 		x.sending.Lock()
 		resp.Sent = true
 		x.sending.Unlock()
@@ -85,14 +88,14 @@ func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.
 	}
 	out = x.appendOrigin(out, resp, now)
 	if resp.Status != 204 {
-		if resp.ContentType != nil {
+		if len(resp.ContentType) > 0 {
 			out = h1.AppendHeader(out, "Content-Type", resp.ContentType)
 		}
 		if resp.Length >= 0 && resp.Status != 101 {
 			out = h1.AppendInt(out, "Content-Length", resp.Length)
 		}
 	}
-	if s := resp.Status; resp.Dated && (s == 200 || s == 206 || s == 304) {
+	if resp.Dated {
 		out = h1.AppendDate(append(out, "Last-Modified: "...), resp.Modified)
 		out = append(out, '\r', '\n')
 	}
@@ -150,9 +153,7 @@ func (x *exchange) appendOrigin(out []byte, resp *request.Response, now limitgat
 func (x *exchange) decide(r *request.Request, s *request.Settings) {
 	resp, a := &r.Response, &x.answer
 	sound := x.body.skipHere()
-	a.keep = x.head.KeepAlive && r.Fault.Status == 0 && !resp.Close && s.KeepaliveTimeout > 0 &&
-		r.Conn.Requests < s.KeepaliveRequests && x.now-r.Conn.Start <= limitgate.Time(s.KeepaliveTime) &&
-		sound && !x.c.draining()
+	a.keep = r.Keeps() && sound && !x.c.draining() && !(s.KeepaliveDisable != 0 && disables(s.KeepaliveDisable, r))
 	switch {
 	case resp.Status == 101:
 		a.frame, a.keep = byClose, false
@@ -166,6 +167,15 @@ func (x *exchange) decide(r *request.Request, s *request.Settings) {
 		a.frame, a.keep = byClose, false
 	}
 	resp.Kept, resp.Chunked = a.keep, a.frame == byChunks
+}
+
+// disables reports whether the client is a browser that gets no kept connections (keepalive_disable).
+func disables(set request.Browsers, r *request.Request) bool {
+	if v, named := r.Get(header.UserAgent); named {
+		agent := h1.ReadAgent(v)
+		return agent.MSIE6 && set&request.MSIE6 != 0 && string(r.Method) == "POST" || agent.Safari && set&request.Safari != 0
+	}
+	return false
 }
 
 // SendBody implements request.Stream.

@@ -43,7 +43,7 @@ func (w *wire) Write(p []byte) (int, error) {
 		}
 		m, err := w.Conn.Write(p[n:])
 		n += m
-		if n == len(p) || err != nil && (m == 0 || !isTimeout(err) || w.c.srv.killed.Load()) {
+		if n == len(p) || err != nil && (m == 0 || !isTimeout(err) || w.c.killed()) {
 			return n, err
 		}
 	}
@@ -52,6 +52,7 @@ func (w *wire) Write(p []byte) (int, error) {
 // secure shakes hands with a client of an address that speaks TLS. A client that does not is served as it is: the program
 // tells it so. It reports false where the connection is to be closed.
 func (c *conn) secure(config *tls.Config) bool {
+	c.hailed = true
 	if !c.firstBytes() {
 		return false
 	}
@@ -99,7 +100,7 @@ func reset(err error) bool {
 // logHandshake tells why there is no encrypted connection, as nginx does.
 func (c *conn) logHandshake(err error) {
 	const doing = " while SSL handshaking"
-	if c.srv.killed.Load() || c.draining() && isTimeout(err) {
+	if c.killed() || c.draining() && isTimeout(err) {
 		return
 	}
 	var unusable interface{ LoadFailure() string }
@@ -135,7 +136,7 @@ const closeTimeout = time.Second
 
 // hangUp closes the connection. One that is encrypted says so first, unless it was cut off.
 func (c *conn) hangUp() {
-	if c.tc != c.nc && !c.srv.killed.Load() {
+	if c.tc != c.nc && !c.killed() {
 		c.ending = true
 		_ = c.nc.SetWriteDeadline(time.Now().Add(closeTimeout))
 		_ = c.crypt.CloseWrite() // the client may have left

@@ -43,7 +43,8 @@ func encrypt(t *testing.T, c *client, first string) *client {
 
 func TestSecureAddress(t *testing.T) {
 	big := strings.Repeat("0123456789", 30_000)
-	_, _, addr := secured(t, func(s *site) {
+	left := make(chan time.Time, 1)
+	_, srv, addr := secured(t, func(s *site) {
 		s.head.ProxyProtocol = true
 		s.serve = func(r *request.Request) {
 			switch {
@@ -53,6 +54,10 @@ func TestSecureAddress(t *testing.T) {
 				answerText(r, 200, big)
 			case string(r.URI) == "/echo":
 				demo(r)
+			case string(r.URI) == "/leave":
+				r.Stream.Sleep(10 * time.Second)
+				left <- time.Now()
+				r.Leave(499)
 			default:
 				answerText(r, 200, strings.Join([]string{r.Conn.TLS.ServerName, r.Conn.TLS.Protocol, r.Conn.ProxySource.String()}, " "))
 			}
@@ -70,6 +75,13 @@ func TestSecureAddress(t *testing.T) {
 	c.send("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n" + big)
 	if _, body := c.response(); body != big {
 		t.Errorf("echo: got %d bytes, want %d", len(body), len(big))
+	}
+	c.send("GET /leave HTTP/1.1\r\nHost: h\r\n\r\n")
+	eventually(t, time.Second, "the wait", func() bool { return srv.Stats().Writing == 1 })
+	began := time.Now()
+	_ = c.Close()
+	if d := (<-left).Sub(began); d > 2*time.Second {
+		t.Errorf("that the client left was noticed after %v", d)
 	}
 	plain := dial(t, addr)
 	plain.send(proxied + "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -130,5 +142,26 @@ func TestSlowSecureClient(t *testing.T) {
 	}
 	if got < len(big) {
 		t.Errorf("got %d bytes in %v, want %d", got, time.Since(began), len(big))
+	}
+}
+
+// A connection that was open in the clear when a reload made its address speak TLS is closed, not told that it is plain.
+func TestPlainConnectionMeetsTLS(t *testing.T) {
+	before := newSite(func(r *request.Request) { answerText(r, 200, "before") })
+	after := newSite(func(r *request.Request) { answerText(r, 400, "plain") })
+	after.head.TLS = new(tls.Config)
+	src := new(changing)
+	src.now.Store(before)
+	_, addr := startWith(t, Config{Source: src}, nil)
+	c := dial(t, addr)
+	c.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	if _, body := c.response(); body != "before" {
+		t.Errorf("got %q", body)
+	}
+	src.now.Store(after)
+	c.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+	c.eof()
+	if n := after.served.Load(); n != 0 {
+		t.Errorf("the new program served %d requests, want none", n)
 	}
 }

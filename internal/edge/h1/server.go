@@ -51,6 +51,7 @@ type Server struct {
 
 	draining atomic.Bool // no connection takes another request
 	killed   atomic.Bool // no connection waits for anything
+	turn     atomic.Uint64
 	requests atomic.Int64
 	reading  atomic.Int64
 	writing  atomic.Int64
@@ -109,6 +110,26 @@ func (s *Server) Drain(listener int) {
 		if c.info.Listener == listener {
 			c.leaving.Store(true)
 			c.drain()
+		}
+	}
+}
+
+// Turn begins another turn, and returns its number: connections and requests from now on are told from those before.
+func (s *Server) Turn() uint64 { return s.turn.Add(1) }
+
+// CutOff closes the connections of earlier turns, as they are. One whose request began in this turn or a later one ends with
+// it.
+func (s *Server) CutOff(turn uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := s.conns; c != nil; c = c.next {
+		switch {
+		case c.opened >= turn:
+		case connState(c.state.Load()) == writing && c.turn.Load() >= turn:
+			c.leaving.Store(true)
+		default:
+			c.cut.Store(true)
+			c.kill()
 		}
 	}
 }

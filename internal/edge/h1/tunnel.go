@@ -21,7 +21,7 @@ func (x *exchange) Tunnel(peer request.Tunneled) error {
 	}
 	_ = c.nc.SetReadDeadline(time.Time{})
 	c.rdl.at = 0
-	if c.srv.killed.Load() {
+	if c.killed() {
 		_ = c.nc.SetDeadline(longAgo())
 	}
 	first := c.in.rest()

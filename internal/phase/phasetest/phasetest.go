@@ -305,6 +305,9 @@ func (c *Client) Head() string {
 	if c.head.Location != nil {
 		line("location: ", string(c.head.Location))
 	}
+	if c.head.Dated {
+		line("modified: ", strconv.FormatInt(c.head.Modified, 10))
+	}
 	for _, h := range c.head.Headers {
 		line(string(h.Name), ": ", string(h.Value))
 	}
@@ -386,7 +389,7 @@ func Fill(t testing.TB, r *request.Request, raw string, log *Log) {
 	r.Start = Now()
 	r.Now = r.Start
 	s := &request.Settings{BodyBuffer: 8 << 10}
-	if r.BodyLength != 0 {
+	if p.ContentLength >= 0 || p.Chunked {
 		s.BodyFolder, _ = tempfile.NewSet(new(atomic.Uint32), "").Add(t.TempDir(), nil, "")
 	}
 	if log != nil {

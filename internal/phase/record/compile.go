@@ -1,12 +1,14 @@
 package record
 
 import (
+	"errors"
 	"io"
 	"strings"
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/errorlog/logconf"
+	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/logformat"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -18,7 +20,7 @@ const defaultPath = "logs/access.log"
 // Compile returns the logs of a scope, or nil where nothing is logged. Called for the http block, it also checks the
 // formats that nothing uses.
 func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
-	c := &compiler{env: env, http: s.Enclosing(conf.HTTP)}
+	c := &compiler{env: env, scope: s, http: s.Enclosing(conf.HTTP)}
 	if s.Kind == conf.HTTP {
 		c.checkFormats()
 	}
@@ -49,8 +51,9 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 
 // compiler makes the logs of one scope.
 type compiler struct {
-	env  *phase.Env
-	http *conf.Scope
+	env   *phase.Env
+	scope *conf.Scope
+	http  *conf.Scope
 }
 
 // checkFormats compiles all formats for their faults.
@@ -77,6 +80,13 @@ func (c *compiler) log(a conf.AccessLog, d *conf.Directive) *accessLog {
 		}
 		l.when = tp
 	}
+	if a.Syslog == nil && strings.Contains(a.Path, "$") {
+		if l.name = c.env.Vars.CompileWord(d.Args[0], c.env.Errors); l.name == nil {
+			return nil
+		}
+		l.named = c.env.Logs.Named(c.keeping(), c.env.Now)
+		return l
+	}
 	var ok bool
 	l.to, ok = c.writer(a, d)
 	if !ok {
@@ -85,22 +95,32 @@ func (c *compiler) log(a conf.AccessLog, d *conf.Directive) *accessLog {
 	return l
 }
 
+// keeping reads how logs with variables in their names stay open.
+func (c *compiler) keeping() (k logfile.Keeping) {
+	if d, found := c.scope.Get("open_log_file_cache"); found {
+		if o, good := conf.ReadLogCache(d, c.env.Errors); good {
+			k = logfile.Keeping{Max: int(o.Max), Inactive: o.Inactive, Valid: o.Valid, MinUses: int(o.MinUses)}
+		}
+	}
+	return k
+}
+
 // writer opens the place a log goes to.
 func (c *compiler) writer(a conf.AccessLog, d *conf.Directive) (io.Writer, bool) {
 	errs := c.env.Errors
-	switch {
-	case a.Syslog != nil:
+	if a.Syslog != nil {
 		return errorlog.NewSyslog(logconf.Syslog(a.Syslog)), true
-	case strings.Contains(a.Path, "$"):
-		errs.Add(d.At(0), `variables in the name of an access_log are not supported: "`+a.Path+`"`,
-			"name one file and put the variable into its log_format")
-		return nil, false
-	case a.Gzip > 0:
-		errs.Note(d.Pos, `gzip of access_log "`+a.Path+`" is not done: the file holds plain lines`, "")
-	case a.Buffer > 0:
-		errs.Note(d.Pos, `buffer of access_log "`+a.Path+`" is not used: each line is written at once`, "")
 	}
-	w, err := c.env.Files.Append(a.Path)
+	var w io.Writer
+	var err error
+	if a.Buffer > 0 {
+		w, err = c.env.Logs.Buffer(a.Path, logfile.Buffering{Size: int(a.Buffer), Flush: a.Flush, Gzip: a.Gzip})
+	} else {
+		w, err = c.env.Files.Append(a.Path)
+	}
+	if errors.Is(err, logfile.ErrConflict) {
+		return nil, false // told where it was read
+	}
 	if err != nil {
 		help := "without an access_log requests are logged to " + defaultPath
 		if d != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/logformat"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
@@ -33,6 +35,9 @@ type accessLog struct {
 	path   string
 	to     io.Writer
 	faults faults
+
+	name  *vars.Template // of the file, where it depends on the request; then named writes and to is nil
+	named *logfile.Named
 }
 
 // Serve is a phase.Handler. Each line is one Write.
@@ -49,12 +54,41 @@ func (h *handler) Serve(r *request.Request) phase.Next {
 			continue
 		}
 		*line = l.format.Append(r, (*line)[:0])
+		if l.name != nil {
+			l.writeNamed(r, *line)
+			continue
+		}
 		if n, err := l.to.Write(*line); err != nil || n < len(*line) {
 			l.faults.report(l.path, n, len(*line), err)
 		}
 	}
 	h.lines.Put(line)
 	return phase.Continue
+}
+
+// writeNamed writes a line to a file that the request names (ngx_http_log_script_write). Names come from clients, so nothing
+// is written for a request whose root does not exist: who chooses a root by a variable chooses the log with it.
+func (l *accessLog) writeNamed(r *request.Request, line []byte) {
+	const doing = " while logging request"
+	if root := r.Settings.Root.Append; root != nil {
+		dir := string(root(r, nil))
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			err = syscall.ENOTDIR
+		}
+		if err != nil {
+			r.Logf(errorlog.Error, `testing "%s" existence failed (%s)`+doing, dir, errorlog.Errno(err))
+			return
+		}
+	}
+	_, err := l.named.Write(l.name.Append(r, nil), line)
+	var open *logfile.OpenError
+	switch {
+	case errors.As(err, &open):
+		r.Logf(errorlog.Crit, "%s"+doing, open)
+	case err != nil:
+		l.faults.report(l.path, 0, len(line), err)
+	}
 }
 
 // wanted reports whether the value of if= is neither empty nor "0".

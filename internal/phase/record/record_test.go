@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -24,6 +26,7 @@ import (
 type files struct {
 	byPath map[string]*file
 	err    error // of Append
+	prefix string
 }
 
 type file struct {
@@ -40,6 +43,14 @@ func (f *files) Append(path string) (io.Writer, error) {
 		f.byPath[path] = &file{}
 	}
 	return f.byPath[path], nil
+}
+
+func (f *files) Buffer(path string, b logfile.Buffering) (io.Writer, error) {
+	return f.Append(fmt.Sprintf("%s buffer=%d flush=%v gzip=%d", path, b.Size, b.Flush, b.Gzip))
+}
+
+func (f *files) Named(k logfile.Keeping, now func() limitgate.Time) *logfile.Named {
+	return logfile.New(os.Stdout, os.Stderr).Use(f.prefix).Named(k, now)
 }
 
 func (f *file) Write(p []byte) (int, error) {
@@ -61,7 +72,7 @@ func load(t *testing.T, http string, fs *files) (*phase.Env, *conf.Scope) {
 	table := vars.NewTable(vars.Facts{})
 	table.Define(c.HTTP(), errs)
 	now := limitgate.Time(time.Hour)
-	return &phase.Env{Vars: table, Errors: errs, Files: fs, Now: func() limitgate.Time { now++; return now }}, c.HTTP()
+	return &phase.Env{Vars: table, Errors: errs, Files: fs, Logs: fs, Now: func() limitgate.Time { now++; return now }}, c.HTTP()
 }
 
 func sample() *request.Request {
@@ -87,7 +98,8 @@ map $uri $odd { /x 0; /y 1; }
 		{"if is 0", "server { access_log a short if=$odd; }", map[string]string{"a": ""}},
 		{"if is empty", "server { access_log a short if=$http_absent; }", map[string]string{"a": ""}},
 		{"if is set", "server { access_log a short if=$status; }", map[string]string{"a": "/x 200\n"}},
-		{"buffer", "server { access_log a short buffer=4k flush=1s; }", map[string]string{"a": "/x 200\n"}},
+		{"buffer", "server { access_log a short buffer=4k flush=1s; access_log b short gzip; }",
+			map[string]string{"a buffer=4096 flush=1s gzip=0": "/x 200\n", "b buffer=65536 flush=0s gzip=1": "/x 200\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fs := &files{byPath: map[string]*file{}}
@@ -138,7 +150,7 @@ func TestFaults(t *testing.T) {
 		{`log_format x "a $"; server { }`, `invalid parameter "$"`},
 		{`server { access_log a combined if=$nosuch; }`, `unknown "nosuch" variable`},
 		{`server { access_log a nosuch; }`, `unknown log format "nosuch"`},
-		{`server { access_log /l/$host.log; }`, `variables in the name of an access_log are not supported: "/l/$host.log"`},
+		{`server { access_log /l/$nosuch.log; }`, `unknown "nosuch" variable`},
 	} {
 		env, http := load(t, c.http, &files{byPath: map[string]*file{}})
 		Compile(env, http)
@@ -153,6 +165,34 @@ func TestFaults(t *testing.T) {
 	list := env.Errors.List()
 	if len(list) != 1 || list[0].Error() != `open() "/no/a.log" failed (2: No such file or directory)` {
 		t.Errorf("open: got %v", list)
+	}
+}
+
+// The name of a log may come from the request. Without the request's root nothing is written, whatever the name.
+func TestNamedLog(t *testing.T) {
+	dir := t.TempDir() + "/"
+	fs := &files{byPath: map[string]*file{}, prefix: dir}
+	env, http := load(t, `log_format f $uri; server { access_log a$uri.log f; }`, fs)
+	h := Compile(env, http.Children[0])
+	var log bytes.Buffer
+	for _, c := range []struct{ root, uri, want, logged string }{
+		{dir, "b", "b\n", ""},
+		{dir + "none", "c", "", `[error] 0#0: testing "DIR/none" existence failed (2: No such file or directory) while logging request`},
+		{dir + "ab.log", "c", "", `[error] 0#0: testing "DIR/ab.log" existence failed (20: Not a directory) while logging request`},
+		{dir, "/none/d", "", `[crit] 0#0: open() "DIR/a/none/d.log" failed (2: No such file or directory) while logging request`},
+	} {
+		log.Reset()
+		r := sample()
+		r.URI = []byte(c.uri)
+		r.Settings = &request.Settings{ErrorLog: errorlog.New(errorlog.Sink{Writer: &log, Level: errorlog.Info})}
+		r.Settings.Root.Append = func(_ *request.Request, dst []byte) []byte { return append(dst, c.root...) }
+		h.Serve(r)
+		got, _ := os.ReadFile(dir + "a" + c.uri + ".log")
+		_, said, _ := strings.Cut(log.String(), ": ")
+		_, want, _ := strings.Cut(strings.ReplaceAll(c.logged, "DIR/", dir), ": ")
+		if string(got) != c.want || !strings.HasPrefix(said, want) || (said == "") != (want == "") {
+			t.Errorf("%s below %s: got %q and %q, want %q and %q", c.uri, c.root, got, said, c.want, want)
+		}
 	}
 }
 

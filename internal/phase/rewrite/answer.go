@@ -27,6 +27,7 @@ type redirect struct {
 
 func (d redirect) serve(r *request.Request) phase.Next {
 	target := evaluate(r, d.target, state{plain: true})
+	r.SkipsBody = true
 	r.Fail(d.status)
 	r.Response.Location = target
 	return phase.Fail
@@ -45,7 +46,9 @@ func (t text) serve(r *request.Request) phase.Next {
 		r.Leave(t.status)
 		return phase.Done
 	}
-	// The client is gone if this fails; the edge knows.
-	_ = r.Answer(t.status, r.ContentType(), body)
-	return phase.Done
+	r.SkipsBody = true
+	if r.Answer(t.status, r.ContentType(), body) == request.ErrRefused {
+		return phase.Fail
+	}
+	return phase.Done // also where it failed: the client is gone then, and the edge knows
 }

@@ -96,7 +96,7 @@ func unescape(b []byte) []byte {
 		if i++; i == len(b) {
 			break
 		}
-		high, ok := digit(b[i])
+		high, ok := request.Unhex(b[i])
 		if !ok {
 			out = append(out, b[i])
 			continue
@@ -104,7 +104,7 @@ func unescape(b []byte) []byte {
 		if i++; i == len(b) {
 			break
 		}
-		low, ok := digit(b[i])
+		low, ok := request.Unhex(b[i])
 		switch c := high<<4 | low; {
 		case !ok:
 		case c == '?' && low > 9:
@@ -116,17 +116,6 @@ func unescape(b []byte) []byte {
 		}
 	}
 	return out
-}
-
-// digit returns the value of a hexadecimal digit.
-func digit(c byte) (byte, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0', true
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return c | 0x20 - 'a' + 10, true
-	}
-	return 0, false
 }
 
 // logs reports whether what is done is written down: with rewrite_log, and among all else that a debug log tells.

@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"bytes"
 	"errors"
 	"time"
 
@@ -17,23 +16,34 @@ type Text interface {
 	Append(r *request.Request, dst []byte) []byte
 }
 
-// Handler is one scope's add_header, limit_rate and limit_rate_after. It is immutable and serves many goroutines.
+// Handler is what one scope makes of answers. It is immutable and serves many goroutines.
 type Handler struct {
-	now    func() limitgate.Time
-	fields []field
-	rate   amount
-	after  amount
+	now   func() limitgate.Time
+	steps []step // that the head goes through, in order
+	rate  amount
+	after amount
 }
 
 var _ request.Shaper = (*Handler)(nil)
 
-// field is one add_header.
-type field struct {
-	name    []byte
-	fixed   []byte
-	text    Text // nil: fixed
-	always  bool
-	replace bool // the field may be there once: the one that is there gives way
+// step is a filter's part in the head.
+type step interface {
+	// shape changes the head, and puts the body's filter on its way where there is one. The error is request.ErrRefused.
+	shape(r *request.Request) error
+}
+
+// value is what a directive gives: fixed, or a text with variables.
+type value struct {
+	fixed []byte
+	text  Text // nil: fixed
+}
+
+// of returns the value in a request's memory or the configuration's.
+func (v *value) of(r *request.Request) []byte {
+	if v.text == nil {
+		return v.fixed
+	}
+	return r.Claim(v.text.Append(r, r.Scratch()))
 }
 
 // amount is a number of bytes: fixed, or a text with variables.
@@ -45,55 +55,24 @@ type amount struct {
 // ErrLeft is what SendBody returns when the client has left while its bytes were held back.
 var ErrLeft = errors.New("client left")
 
-// ShapeHead adds the location's fields to the head.
+// ShapeHead takes the head through the scope's filters.
 func (h *Handler) ShapeHead(r *request.Request) error {
-	for i := range h.fields {
-		f := &h.fields[i]
-		if !f.always && !adds(r.Response.Status) {
-			continue
-		}
-		v := f.fixed
-		if f.text != nil {
-			v = oneLine(r.Claim(f.text.Append(r, r.Scratch())))
-		}
-		if f.replace {
-			remove(&r.Response, f.name)
-		}
-		if len(v) > 0 {
-			r.AddHeader(f.name, v)
+	for _, s := range h.steps {
+		if err := s.shape(r); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// adds reports whether fields without always are added to an answer with a status.
-func adds(status int) bool {
+// plain reports whether an answer with a status gets the fields of expires, and those of add_header and add_trailer without
+// always.
+func plain(status int) bool {
 	switch status {
 	case 200, 201, 204, 206, 301, 302, 303, 304, 307, 308:
 		return true
 	}
 	return false
-}
-
-// oneLine keeps a value on one line, whatever a client put into a variable: nginx would let it add fields of its own.
-func oneLine(v []byte) []byte {
-	for i, c := range v {
-		if c == '\r' || c == '\n' || c == 0 {
-			v[i] = ' '
-		}
-	}
-	return v
-}
-
-// remove takes a field out of a head.
-func remove(out *request.Response, name []byte) {
-	kept := out.Headers[:0]
-	for _, h := range out.Headers {
-		if !bytes.EqualFold(h.Name, name) {
-			kept = append(kept, h)
-		}
-	}
-	out.Headers = kept
 }
 
 // SendBody sends p no faster than the location, or the request itself, allows.
@@ -129,7 +108,7 @@ func (h *Handler) hold(r *request.Request, wait time.Duration) error {
 		return err
 	}
 	if sent := r.Stream.BytesSent(); sent > r.Pace.Sent {
-		r.Pace.Sent = sent
+		count(&r.Pace, sent-r.Pace.Sent)
 		return nil
 	}
 	if !r.Stream.Sleep(wait) {

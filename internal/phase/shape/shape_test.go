@@ -14,7 +14,7 @@ import (
 func compile(t testing.TB, directives string) *Handler {
 	t.Helper()
 	http, env := phasetest.Config(t, "add_header X-Outer o; server { location / { "+directives+" } }")
-	h := Compile(env, phasetest.Location(t, http, "/")).(*Handler)
+	h := NewSet().Compile(env, phasetest.Location(t, http, "/")).(*Handler)
 	phasetest.Good(t, env)
 	return h
 }
@@ -152,7 +152,7 @@ func TestFaults(t *testing.T) {
 		{"add_header X a sometimes;", `invalid parameter "sometimes"`},
 	} {
 		http, env := phasetest.Config(t, "server { location / { "+c.directives+" } }")
-		Compile(env, phasetest.Location(t, http, "/"))
+		NewSet().Compile(env, phasetest.Location(t, http, "/"))
 		list := env.Errors.List()
 		if len(list) != 1 || list[0].Msg != c.want {
 			t.Errorf("%s: got %v, want %q", c.directives, list, c.want)

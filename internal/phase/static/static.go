@@ -41,11 +41,11 @@ func (h *Handler) Serve(r *request.Request) phase.Next {
 		return fail(r, fault)
 	}
 	method := string(r.Method)
-	if bytes.HasSuffix(r.URI, []byte("/")) {
-		return h.folder(r, path, method)
-	}
 	if method != "GET" && method != "HEAD" && method != "POST" {
 		return fail(r, 405)
+	}
+	if bytes.HasSuffix(r.URI, []byte("/")) {
+		return h.folder(r, path)
 	}
 	// Not to wait for a writer where the path is a pipe.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -108,20 +108,14 @@ func leaves(rest []byte) bool {
 }
 
 // folder looks for an index (ngx_http_index_handler).
-func (h *Handler) folder(r *request.Request, path, method string) phase.Next {
+func (h *Handler) folder(r *request.Request, path string) phase.Next {
 	tested := false
 	for _, x := range h.index {
-		if method != "GET" && method != "HEAD" && method != "POST" {
-			break
-		}
 		name := x.fixed
 		if x.text != nil {
 			name = string(x.text.Append(r, nil))
 		}
-		if name == "" {
-			continue
-		}
-		if name[0] == '/' {
+		if len(name) > 0 && name[0] == '/' {
 			return detour(r, []byte(name))
 		}
 		_, err := os.Stat(path + name)

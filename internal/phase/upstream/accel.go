@@ -36,12 +36,12 @@ func (x *exchange) accelerated() (phase.Next, bool) {
 
 var methodGet = []byte("GET")
 
-// keepForRedirect keeps of the answer what belongs to the client's copy of it wherever the body comes from, and returns the
-// value of X-Accel-Redirect.
+// keepForRedirect adds what belongs to the client's copy of the answer wherever the body comes from to what was kept of
+// answers before it, and returns the value of X-Accel-Redirect.
 func (x *exchange) keepForRedirect() (target []byte) {
 	r := x.r
 	out := &r.Response
-	*out = request.Response{Length: -1, Headers: out.Headers[:0]}
+	*out = request.Response{Length: -1, ContentType: out.ContentType, Headers: out.Headers}
 	for _, h := range r.Upstream {
 		switch h.ID {
 		case header.XAccelRedirect:

@@ -25,6 +25,7 @@ func (s *Set) compileGroup(env *phase.Env, d *conf.Directive) *group {
 			continue
 		}
 		for _, p := range peers {
+			p.server = sd.Arg(0)
 			p.weight, p.effective = int(server.Weight), int(server.Weight)
 			p.maxFails, p.maxConns = int(server.MaxFails), int(server.MaxConns)
 			p.failTimeout, p.down = int64(server.FailTimeout/time.Second), server.Down
@@ -32,15 +33,41 @@ func (s *Set) compileGroup(env *phase.Env, d *conf.Directive) *group {
 				g.backup = append(g.backup, p)
 			} else {
 				g.primary = append(g.primary, p)
+				g.weight += p.weight
 			}
 		}
 	}
-	if k := d.Block.Own("keepalive"); len(k) > 0 {
+	methods := g.balance(env, d.Block)
+	if k := d.Block.Own("keepalive"); len(k) > 0 && (len(methods) == 0 || methods[len(methods)-1].Pos.Order < k[0].Pos.Order) {
 		n, _ := conf.ParseInt(k[len(k)-1].Arg(0)) // the table has checked it
 		g.idle = &idle{max: int(n), timeout: time.Minute, requests: 1000, age: time.Hour, now: env.Now}
 		g.idle.configure(env, d.Block)
 	}
 	return g
+}
+
+// balance reads how the group shares requests among its peers; the last directive counts. One behind a keepalive takes that
+// out of force, as in nginx.
+func (g *group) balance(env *phase.Env, block *conf.Scope) []*conf.Directive {
+	methods := block.Own("least_conn", "ip_hash", "hash")
+	for _, d := range methods {
+		switch {
+		case d.Name == "least_conn":
+			g.method = leastConn
+		case d.Name == "ip_hash":
+			g.method = ipHash
+		default:
+			t := env.Vars.CompileWord(d.Args[0], env.Errors)
+			if t == nil {
+				continue
+			}
+			g.method, g.key = keyHash, t
+			if len(d.Args) == 2 {
+				g.method, g.ring = ringHash, newRing(g.primary)
+			}
+		}
+	}
+	return methods
 }
 
 // configure reads what the block says of kept connections. The directives of the http block with the same names are about

@@ -30,6 +30,7 @@ func compileRules(env *phase.Env, scope *conf.Scope) rules {
 			s.ignored |= ignoreCharset
 		}
 	}
+	s.ranges = flag(env, scope, "proxy_force_ranges", false)
 	if flag(env, scope, "proxy_intercept_errors", false) {
 		for _, d := range scope.All("error_page") {
 			if e, ok := conf.ReadErrorPage(d, env.Errors); ok {

@@ -56,6 +56,9 @@ func (x *exchange) locate() (phase.Next, bool) {
 // walk begins the walk through a group.
 func (x *exchange) walk(g *group) {
 	x.choice.begin(g)
+	if g.method > leastConn {
+		x.choice.hashed.start(g, x.r)
+	}
 	if n := x.h.retry.tries; n > 0 {
 		x.choice.tries = min(x.choice.tries, n)
 	}

@@ -12,6 +12,7 @@ type peer struct {
 	addr        netip.AddrPort // of a TCP peer
 	unix        string         // path of a unix socket, "" for TCP
 	name        []byte         // as $upstream_addr and the error log name it
+	server      string         // as the configuration names it
 	weight      int
 	maxFails    int
 	failTimeout int64 // seconds, as nginx counts them
@@ -38,6 +39,11 @@ type group struct {
 	backup  []*peer
 	idle    *idle // nil: no connection is kept
 
+	method method
+	weight int  // of the primary peers together, for a hash
+	key    Text // of keyHash and ringHash
+	ring   ring // of ringHash
+
 	mu sync.Mutex // guards the peers' standing
 }
 
@@ -50,6 +56,7 @@ type choice struct {
 	tried  []uint64 // of the tier that is walked
 	backup bool
 	tries  int // how many more peers may be asked
+	hashed hashed
 }
 
 // begin starts a walk. The memory of the last one is used again.
@@ -84,7 +91,7 @@ func (c *choice) next(now limitgate.Time) *peer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !c.backup {
-		if p := pick(g.primary, c.tried, seconds(now), g.single()); p != nil {
+		if p := c.pickFirst(seconds(now)); p != nil {
 			return p
 		}
 		if len(g.backup) == 0 {
@@ -93,25 +100,63 @@ func (c *choice) next(now limitgate.Time) *peer {
 		c.backup = true
 		c.reset(len(g.backup))
 	}
+	if g.method == leastConn {
+		return pickLeast(g.backup, c.tried, seconds(now))
+	}
 	return pick(g.backup, c.tried, seconds(now), false)
 }
 
-// pick is smooth weighted round robin over the peers that are alive and not tried yet
-// (ngx_http_upstream_get_peer), and counts a connection for the one it returns.
+// pickFirst picks among the primary peers. g.mu is held.
+func (c *choice) pickFirst(now int64) *peer {
+	g := c.g
+	switch {
+	case g.single() || g.method == roundRobin:
+	case g.method == leastConn:
+		return pickLeast(g.primary, c.tried, now)
+	default:
+		if p := c.pickHashed(now); p != nil {
+			return p
+		}
+	}
+	return pick(g.primary, c.tried, now, g.single())
+}
+
+// usable reports whether the peer at i can be asked, and was not yet.
+func usable(p *peer, tried []uint64, i int, now int64) bool {
+	return tried[i/64]&(1<<(i%64)) == 0 && !p.down && (p.maxConns == 0 || p.conns < p.maxConns) &&
+		(p.maxFails == 0 || p.fails < p.maxFails || now-p.checked > p.failTimeout)
+}
+
+// weigh gives a peer its share of one choice, and returns the share.
+func (p *peer) weigh() int {
+	share := p.effective
+	p.current += share
+	if p.effective < p.weight {
+		p.effective++
+	}
+	return share
+}
+
+// take counts a connection for the peer that was picked.
+func take(peers []*peer, tried []uint64, i int, now int64) *peer {
+	p := peers[i]
+	p.conns++
+	tried[i/64] |= 1 << (i % 64)
+	if now-p.checked > p.failTimeout {
+		p.checked = now
+	}
+	return p
+}
+
+// pick is smooth weighted round robin over the peers that can be asked (ngx_http_upstream_get_peer). A single peer is never
+// out for its failures.
 func pick(peers []*peer, tried []uint64, now int64, single bool) *peer {
 	best, total := -1, 0
 	for i, p := range peers {
-		if tried[i/64]&(1<<(i%64)) != 0 || p.down || p.maxConns > 0 && p.conns >= p.maxConns {
+		if !usable(p, tried, i, now) && !(single && !p.down && (p.maxConns == 0 || p.conns < p.maxConns)) {
 			continue
 		}
-		if !single && p.maxFails > 0 && p.fails >= p.maxFails && now-p.checked <= p.failTimeout {
-			continue
-		}
-		p.current += p.effective
-		total += p.effective
-		if p.effective < p.weight {
-			p.effective++
-		}
+		total += p.weigh()
 		if best < 0 || p.current > peers[best].current {
 			best = i
 		}
@@ -119,14 +164,52 @@ func pick(peers []*peer, tried []uint64, now int64, single bool) *peer {
 	if best < 0 {
 		return nil
 	}
-	p := peers[best]
-	p.current -= total
-	p.conns++
-	tried[best/64] |= 1 << (best % 64)
-	if now-p.checked > p.failTimeout {
-		p.checked = now
+	peers[best].current -= total
+	return take(peers, tried, best, now)
+}
+
+// pickLeast picks the peer with the fewest connections for its weight; among several smooth weighted round robin decides
+// (ngx_http_upstream_get_least_conn_peer).
+func pickLeast(peers []*peer, tried []uint64, now int64) *peer {
+	best, many := -1, false
+	for i, p := range peers {
+		if !usable(p, tried, i, now) {
+			continue
+		}
+		switch d := compareLoad(peers, i, best); {
+		case d < 0:
+			best, many = i, false
+		case d == 0:
+			many = true
+		}
 	}
-	return p
+	if best < 0 {
+		return nil
+	}
+	total := 0
+	if many {
+		for first, i := best, best; i < len(peers); i++ {
+			p := peers[i]
+			if !usable(p, tried, i, now) || compareLoad(peers, i, first) != 0 {
+				continue
+			}
+			total += p.weigh()
+			if p.current > peers[best].current {
+				best = i
+			}
+		}
+	}
+	peers[best].current -= total
+	return take(peers, tried, best, now)
+}
+
+// compareLoad compares how busy the peer at i is with the one at best; none is busier than any.
+func compareLoad(peers []*peer, i, best int) int {
+	if best < 0 {
+		return -1
+	}
+	p, b := peers[i], peers[best]
+	return p.conns*b.weight - b.conns*p.weight
 }
 
 // done gives a peer back (ngx_http_upstream_free_round_robin_peer). disabled is true when this failure took it out.

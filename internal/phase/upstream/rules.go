@@ -15,6 +15,7 @@ type rules struct {
 	ignored   ignored
 	redirects []substitution // proxy_redirect
 	cookies   *cookieRules   // nil: cookies stay as they are
+	ranges    bool           // a part may be cut out of it, whatever it says of ranges (proxy_force_ranges)
 	intercept []int          // statuses that error_page answers (proxy_intercept_errors); nil: none
 }
 
@@ -66,6 +67,9 @@ func (x *exchange) translate() {
 	text := resp.StatusText(b)
 	out.Reason = text[min(4, len(text)):]
 	out.ContentType, out.Location, out.Proxied = nil, nil, true
+	if rules.ranges {
+		out.Ranges = request.OneRange
+	}
 	for i := range r.Upstream {
 		h := r.Upstream[i]
 		if framingFields[h.ID] || rules.hidden.has(&h) {
@@ -75,6 +79,10 @@ func (x *exchange) translate() {
 		case header.ContentType:
 			out.ContentType = h.Value
 			continue
+		case header.AcceptRanges:
+			if rules.ranges {
+				continue
+			}
 		case header.Location, header.Refresh:
 			x.redirect(&h)
 			if h.ID == header.Location && out.Location != nil {
