@@ -269,3 +269,13 @@ func TestPromisedUndo(t *testing.T) {
 		take(steps.Undo(last, third, last, t0.Add(60*ms)), 60*ms, 300*ms)
 	}
 }
+
+// TestNginxUndoIsExact: what is left when the first of two is taken back is the second alone, to the thousandth.
+func TestNginxUndoIsExact(t *testing.T) {
+	s := Req{Rate: PerSecond(10), Burst: 5, NoDelay: true, Arithmetic: Nginx}.Compile()
+	first, _ := decide(s, 0, t0, 1, 0)
+	both, _ := decide(s, first, t0, 1, 0)
+	if _, d := decide(s, s.Undo(both, 0, first, t0), t0, 1, 0); d.Excess != 1000 {
+		t.Errorf("the next one finds excess %v, want 1.000", d.Excess)
+	}
+}

@@ -228,3 +228,43 @@ func TestLogResize(t *testing.T) {
 		t.Errorf("the largest log in a zone of the default size: %v", err)
 	}
 }
+
+// TestLogOfALowerLimit: a smaller limit counts the newest stamps, as many as it admits.
+func TestLogOfALowerLimit(t *testing.T) {
+	ctx := context.Background()
+	z := New(Config{Bytes: 8 << 10})
+	log := func(n int64) *limitgate.Limiter {
+		return limiter(t, z, limitgate.Count{Limit: n, Window: 10 * time.Second, Windowing: limitgate.Log})
+	}
+	wide := log(5)
+	for i := range 5 {
+		if d, _ := wide.TakeAt(ctx, t0.Add(time.Duration(i)*time.Second), "k", 1); !d.Admitted() {
+			t.Fatalf("stamp %d: %+v", i, d)
+		}
+	}
+	z.Rebind()
+	tight := log(2)
+	for _, c := range []struct {
+		at, retry time.Duration // after 3 and 4 s are the newest two
+		left      int64
+	}{{5 * time.Second, 8 * time.Second, 0}, {13*time.Second - 1, 1, 0}, {13 * time.Second, 0, 0}, {13 * time.Second, time.Second, 0}, {14 * time.Second, 0, 0}} {
+		d, err := tight.TakeAt(ctx, t0.Add(c.at), "k", 1)
+		if err != nil || d.RetryAfter() != c.retry || d.Admitted() != (c.retry == 0) || d.Remaining != c.left {
+			t.Errorf("at %v: %+v %v, want it after %v", c.at, d, err, c.retry)
+		}
+	}
+}
+
+// TestLogFillsItsPool: one log may have every cell there is, to the last one.
+func TestLogFillsItsPool(t *testing.T) {
+	for _, o := range []Overflow{Evict, Reject} {
+		z := New(Config{Bytes: 4 * logBytes, Overflow: o})
+		most := newLogs(4 * logBytes).longest()
+		l := limiter(t, z, limitgate.Count{Limit: most, Window: time.Hour, Windowing: limitgate.Log})
+		for i := range most {
+			if d, err := l.TakeAt(context.Background(), t0, "k", 1); err != nil || !d.Admitted() {
+				t.Fatalf("policy %v: stamp %d of %d: %+v %v", o, i+1, most, d, err)
+			}
+		}
+	}
+}

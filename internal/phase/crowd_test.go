@@ -47,7 +47,8 @@ func TestCrowd(t *testing.T) {
 
 func TestCrowdOfAZone(t *testing.T) {
 	var e Env
-	if e.Crowd("a") != e.Crowd("a") || e.Crowd("a") == e.Crowd("b") {
+	a, b := e.Crowd("a"), e.Crowd("b")
+	if e.Crowd("a") != a || a == b {
 		t.Error("a zone has one crowd, and each its own")
 	}
 }

@@ -33,7 +33,7 @@ func (j *journey) fail() int {
 	}
 	j.paged, j.given = !s.recursive, true
 	if page := s.errorPage(status); page != nil {
-		r.Response.Page = request.Page{}
+		r.Response.Page, r.Response.ContentType = nil, nil
 		return j.send(page)
 	}
 	return j.page(status)
@@ -63,8 +63,8 @@ func (ps *pages) of(code int) []byte {
 func (j *journey) page(code int) int {
 	r := j.r
 	r.ErrStatus = answerStatus(code)
-	if own := r.Response.Page; own.Body != nil {
-		_ = r.Answer(r.ErrStatus, own.Type, own.Body)
+	if r.Response.Page != nil {
+		_ = r.Answer(r.ErrStatus, r.Response.ContentType, r.Response.Page)
 		return atEnd
 	}
 	body := j.p.pages.of(code)

@@ -32,13 +32,10 @@ type Response struct {
 	Kept     bool     // the connection may carry another request; set by the edge with the head
 	Chunked  bool     // the body is sent in chunks; set by the edge with the head
 
-	// Page is what the answer to a failed request says in the place of the page of its status, unless an error_page takes it.
-	// Without a body there is none.
-	Page Page
+	// Page is what the answer to a failed request says in the place of the page of its status, with ContentType, unless an
+	// error_page takes it. nil: nothing of its own.
+	Page []byte
 }
-
-// Page is a body and what it is, in configuration or request memory.
-type Page struct{ Type, Body []byte }
 
 // Ranges says which parts of a body whoever answers can send.
 type Ranges uint8
@@ -68,7 +65,7 @@ func (r *Request) Fail(status int) {
 	out := &r.Response
 	out.Reason, out.ContentType, out.Location, out.Absolute = nil, nil, nil, false
 	out.Length, out.Dated, out.Ranges, out.Parts, out.Proxied, out.Vary = -1, false, NoRanges, nil, false, false
-	out.Page = Page{}
+	out.Page = nil
 }
 
 // Leave makes the answer silence: the connection is closed and status is what the log shows (444, 499).

@@ -38,7 +38,7 @@ func BenchmarkServe(b *testing.B) {
 			for b.Loop() {
 				r.Reset()
 				r.Conn, r.ClientAddr, r.URI, r.Settings = conn, addr, uri, settings
-				now += limitgate.Time(10_000)
+				now += limitgate.Time(10_007)
 				r.Now = now
 				if h.Serve(r) != phase.Continue {
 					b.Fatal("refused")

@@ -34,6 +34,22 @@ func (k kind) status(r *request.Request) *request.LimitStatus {
 	return &r.ReqStatus
 }
 
+// keepLeft notes how much is left of the tightest limit of the kind, before the kind has its status.
+func (k kind) keepLeft(r *request.Request, left int64) {
+	var at *int64
+	switch k {
+	case byCount:
+		at = &r.CountLeft
+	case byToken:
+		at = &r.TokenLeft
+	default:
+		return
+	}
+	if *k.status(r) == request.LimitUnset || left < *at {
+		*at = left
+	}
+}
+
 // group is what the limits of a kind do together in one scope.
 type group struct {
 	kind   kind

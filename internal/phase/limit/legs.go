@@ -2,11 +2,9 @@ package limit
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/limitgate/limitgate"
-	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -83,38 +81,6 @@ func (l legs) collect(r *request.Request, limits []limit) legs {
 	return l
 }
 
-// crowdMask chooses the requests that are looked at by the nanosecond of their time: one in sixteen.
-const crowdMask = 15
-
-// look looks at where a request comes from that limits count by the address of the client. A client whose address a trusted
-// proxy told is no balancer.
-func (l *legs) look(r *request.Request) {
-	if r.Resolved || r.Report != nil || !r.ClientAddr.IsValid() {
-		return
-	}
-	for _, t := range l.terms {
-		if t.of.crowd == nil {
-			continue
-		}
-		if same, one := t.of.crowd.Meet(r.ClientAddr.Addr()); one {
-			r.Logf(errorlog.Warn, `zone "%s": %d of %d requests came from one address inside your network; if it is a balancer, name it with set_real_ip_from, so that its clients are counted`,
-				t.of.zone, same, phase.CrowdSize)
-		}
-	}
-}
-
-// tellsAddress reports whether a key has the client's address or network in it.
-func tellsAddress(key string) bool {
-	pieces, err := vars.Split(key)
-	return err == nil && slices.ContainsFunc(pieces, func(p vars.Piece) bool {
-		switch strings.ToLower(p.Variable) {
-		case "remote_addr", "binary_remote_addr", "client_network", "binary_client_network":
-			return true
-		}
-		return false
-	})
-}
-
 // ask asks all limits together.
 func (l *legs) ask(now limitgate.Time) (limitgate.Verdict, error) {
 	if first := &l.list[0]; first.Limiter == nil {
@@ -124,43 +90,37 @@ func (l *legs) ask(now limitgate.Time) (limitgate.Verdict, error) {
 	return limitgate.All(context.Background(), now, l.list)
 }
 
-// mark sets the variables that tell what the limits of each kind said. What would have waited, had another limit not
-// refused, has passed.
+// mark sets the variables that tell what the limits of each kind said.
 func (l *legs) mark(r *request.Request, v *limitgate.Verdict, dryRun bool) {
+	waits := v.Delay() >= time.Millisecond
 	for i := range l.list {
-		leg, s := &l.list[i], request.LimitPassed
-		switch d := rounded(leg.Decision); {
-		case d.Outcome == limitgate.Rejected && dryRun:
-			s = request.LimitRejectedDryRun
-		case d.Outcome == limitgate.Rejected:
-			s = request.LimitRejected
-		case d.Outcome == limitgate.Passed || !v.Admitted():
-		case dryRun:
-			s = request.LimitDelayedDryRun
-		default:
-			s = request.LimitDelayed
+		leg, k, s := &l.list[i], l.terms[i].of.group.kind, request.LimitPassed
+		// Where nobody refuses and nobody waits, all have passed.
+		if waits || v.Outcome == limitgate.Rejected {
+			s = statusOf(&leg.Decision, v.Admitted(), dryRun)
 		}
-		k := l.terms[i].of.group.kind
-		if k != byReq {
-			left := leg.Decision.Remaining
-			if leg.Decision.Admitted() && !v.Admitted() {
-				left += int64(leg.Cost) // not charged
-			}
-			k.keepLeft(r, left)
+		left := leg.Decision.Remaining
+		if leg.Decision.Admitted() && !v.Admitted() {
+			left += int64(leg.Cost) // not charged
 		}
+		k.keepLeft(r, left)
 		if at := k.status(r); *at < s {
 			*at = s
 		}
 	}
 }
 
-// keepLeft notes how much is left of the tightest limit of the kind.
-func (k kind) keepLeft(r *request.Request, left int64) {
-	at := &r.CountLeft
-	if k == byToken {
-		at = &r.TokenLeft
+// statusOf is what a limit said. What would have waited, had another limit not refused, has passed.
+func statusOf(d *limitgate.Decision, admitted, dryRun bool) request.LimitStatus {
+	switch {
+	case d.Outcome == limitgate.Rejected && dryRun:
+		return request.LimitRejectedDryRun
+	case d.Outcome == limitgate.Rejected:
+		return request.LimitRejected
+	case d.Delay() < time.Millisecond || !admitted:
+		return request.LimitPassed
+	case dryRun:
+		return request.LimitDelayedDryRun
 	}
-	if *k.status(r) == request.LimitUnset || left < *at {
-		*at = left
-	}
+	return request.LimitDelayed
 }

@@ -72,53 +72,87 @@ func (h *handler) requests(r *request.Request) phase.Next {
 // decide asks limits together and tells how long the request has to wait: nothing in dry run, and nothing below a
 // millisecond.
 func (h *handler) decide(r *request.Request, limits []limit) (time.Duration, phase.Next) {
+	if m := &limits[0]; len(limits) == 1 && m.vary == nil && m.fixed.limiter != nil && h.headers == headersOff && r.Report == nil {
+		return h.decideOne(r, m)
+	}
 	var room room
 	l := room.legs().collect(r, limits)
 	if len(l.list) == 0 {
 		return 0, phase.Continue
 	}
 	if r.Now&crowdMask == 0 {
-		l.look(r)
+		for _, t := range l.terms {
+			t.of.look(r)
+		}
 	}
 	v, err := l.ask(r.Now)
 	if err != nil {
 		return 0, undecided(r, err)
 	}
-	g := l.terms[v.Leg].of.group // of the limit that bound
+	m := l.terms[v.Leg].of // the limit that bound
 	if r.Report != nil {
-		l.report(r.Report, &v, g.dryRun)
+		l.report(r.Report, &v, m.group.dryRun)
 	}
-	if h.headers != headersOff && !g.dryRun {
+	if h.headers != headersOff && !m.group.dryRun {
 		h.headers.add(r, &l, v.Admitted())
 	}
-	l.mark(r, &v, g.dryRun)
+	l.mark(r, &v, m.group.dryRun)
+	return h.follow(r, m, &v.Decision)
+}
+
+// decideOne is decide where a limit is alone and nobody wants to know more than the answer: it needs no legs, and so half the
+// time.
+func (h *handler) decideOne(r *request.Request, m *limit) (time.Duration, phase.Next) {
+	status := m.group.kind.status(r)
+	if *status != request.LimitUnset {
+		return 0, phase.Continue
+	}
+	key := m.key.Append(r, r.Scratch())
+	r.Claim(key[:0]) // lent only until the limit has answered, as in collect
+	if len(key) == 0 {
+		return 0, phase.Continue
+	}
+	if r.Now&crowdMask == 0 {
+		m.look(r)
+	}
+	d, err := m.fixed.limiter.TakeAt(context.Background(), r.Now, limitgate.BytesKey(key), 1)
+	if err != nil {
+		return 0, undecided(r, err)
+	}
+	m.group.kind.keepLeft(r, d.Remaining)
+	*status = statusOf(&d, d.Admitted(), m.group.dryRun)
+	return h.follow(r, m, &d)
+}
+
+// follow does what limits decided, of which m bound, and tells how long the request has to wait.
+func (h *handler) follow(r *request.Request, m *limit, d *limitgate.Decision) (time.Duration, phase.Next) {
 	switch {
-	case v.Outcome == limitgate.Rejected:
-		return 0, h.refuse(r, l.terms[v.Leg].of, &v)
-	case v.Delay() < time.Millisecond:
+	case d.Outcome == limitgate.Rejected:
+		return 0, h.refuse(r, m, d)
+	case d.Delay() < time.Millisecond:
 		return 0, phase.Continue
 	}
-	logRequest(r, g.delay, "delaying request", g.dryMark(), v.Excess, ", by zone ", l.terms[v.Leg].of.zone)
-	if g.dryRun {
+	logRequest(r, m.group.delay, "delaying request", m.group.dryMark(), d.Excess, ", by zone ", m.zone)
+	if m.group.dryRun {
 		return 0, phase.Continue
 	}
-	return v.Delay(), phase.Continue
+	return d.Delay(), phase.Continue
 }
 
 // refuse logs that limit m refused a request and, unless it is a rehearsal, makes that the answer.
-func (h *handler) refuse(r *request.Request, m *limit, v *limitgate.Verdict) phase.Next {
+func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) phase.Next {
 	g := m.group
-	if v.NoRoom() {
+	if d.NoRoom() {
 		r.Logf(errorlog.Crit, `could not allocate node in %s zone "%s"`, g.kind, m.zone)
 	} else {
-		logRequest(r, g.level, "limiting requests", g.dryMark(), v.Excess, " by zone ", m.zone)
+		logRequest(r, g.level, "limiting requests", g.dryMark(), d.Excess, " by zone ", m.zone)
 	}
 	if g.dryRun {
 		return phase.Continue
 	}
 	after := int64(0)
-	if v.RetryAfter() > 0 {
-		after = seconds(v.RetryAfter())
+	if wait := d.RetryAfter(); wait > 0 {
+		after = seconds(wait)
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 		if r.Report != nil {
 			r.Report.RetryAfter = after

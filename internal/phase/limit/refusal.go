@@ -15,7 +15,8 @@ import (
 // refusal is limit_error_body: what a refusal says. The zero value leaves it to the page of the status.
 type refusal struct {
 	json bool
-	page request.Page // a file
+	kind []byte // of a file
+	text []byte // of a file; nil: none
 }
 
 var typeProblem = []byte("application/problem+json")
@@ -39,16 +40,17 @@ func readRefusal(env *phase.Env, s *conf.Scope) refusal {
 		env.Errors.Add(d.Pos, fmt.Sprintf("reading the body of refusals: %s", err), "the file is read with the configuration; its name is relative to the folder of the configuration")
 		return refusal{}
 	}
-	return refusal{page: request.Page{Type: []byte(b.Type), Body: text}}
+	return refusal{kind: []byte(b.Type), text: text}
 }
 
 // add gives a request that failed its body. after is the seconds to retry after, 0 where there are none.
 func (f *refusal) add(r *request.Request, zone string, after int64) {
 	switch {
 	case f.json:
-		r.Response.Page = request.Page{Type: typeProblem, Body: r.Claim(appendProblem(r.Scratch(), r.Response.Status, zone, after))}
-	case f.page.Body != nil:
-		r.Response.Page = f.page
+		r.Response.ContentType = typeProblem
+		r.Response.Page = r.Claim(appendProblem(r.Scratch(), r.Response.Status, zone, after))
+	case f.text != nil:
+		r.Response.ContentType, r.Response.Page = f.kind, f.text
 	}
 }
 
