@@ -279,3 +279,24 @@ func TestNginxUndoIsExact(t *testing.T) {
 		t.Errorf("the next one finds excess %v, want 1.000", d.Excess)
 	}
 }
+
+// TestNginxRetryIsExact: in the millisecond that a refusal names the request passes, and in the one before it does not.
+func TestNginxRetryIsExact(t *testing.T) {
+	for _, rate := range []int64{1, 7, 59, 61, 100, 1000} {
+		s := Req{Rate: PerMinute(rate), Burst: 2, NoDelay: true, Arithmetic: Nginx}.Compile()
+		now := t0.Add(300 * time.Millisecond)
+		for excess := int64(1001); excess <= 2000; excess++ {
+			state := packNginx(excess, ms(t0))
+			_, d := decide(s, state, now, 1, 0)
+			if d.Admitted() {
+				continue
+			}
+			if _, again := decide(s, state, now.Add(d.RetryAfter()), 1, 0); !again.Admitted() {
+				t.Fatalf("%d a minute, excess %d: after %v again %+v", rate, excess, d.RetryAfter(), again)
+			}
+			if _, early := decide(s, state, now.Add(d.RetryAfter()-time.Millisecond), 1, 0); early.Admitted() {
+				t.Fatalf("%d a minute, excess %d: admitted before %v", rate, excess, d.RetryAfter())
+			}
+		}
+	}
+}

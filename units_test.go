@@ -93,6 +93,15 @@ func TestRateCounts(t *testing.T) {
 	}
 }
 
+// TestNoRate: what is no rate has no time for a request and none of nginx's numbers.
+func TestNoRate(t *testing.T) {
+	for _, r := range []Rate{{}, PerSecond(0), PerSecond(-1), Per(1, 0), Per(1, -time.Second)} {
+		if r.Interval() != 0 || r.Thousandths() != 0 || r.Validate() == nil {
+			t.Errorf("%v: interval %v, %d thousandths, %v", r, r.Interval(), r.Thousandths(), r.Validate())
+		}
+	}
+}
+
 // TestRateError: from one a day to a million a second, the interval is at most 0.1 % short and never long.
 func TestRateError(t *testing.T) {
 	for n := int64(1); n <= 1_000_000; n += 1 + n/50 {

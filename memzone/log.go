@@ -64,7 +64,7 @@ type shard struct {
 	oldest, newest ref
 
 	next *logs // set once everything has moved there
-	_    [56]byte
+	_    [64]byte
 }
 
 // logs are all shards of a zone.

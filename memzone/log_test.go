@@ -259,9 +259,12 @@ func TestLogOfALowerLimit(t *testing.T) {
 func TestLogFillsItsPool(t *testing.T) {
 	for _, o := range []Overflow{Evict, Reject} {
 		z := New(Config{Bytes: 4 * logBytes, Overflow: o})
-		most := newLogs(4 * logBytes).longest()
+		const most = 78 // of 4 * 3 cells of 7, the first of which may begin with its last place
+		if _, err := limitgate.NewLimiter(z, limitgate.Count{Limit: most + 1, Window: time.Hour, Windowing: limitgate.Log}); err == nil {
+			t.Errorf("policy %v: no error for a limit of %d", o, most+1)
+		}
 		l := limiter(t, z, limitgate.Count{Limit: most, Window: time.Hour, Windowing: limitgate.Log})
-		for i := range most {
+		for i := range int64(most) {
 			if d, err := l.TakeAt(context.Background(), t0, "k", 1); err != nil || !d.Admitted() {
 				t.Fatalf("policy %v: stamp %d of %d: %+v %v", o, i+1, most, d, err)
 			}

@@ -20,6 +20,9 @@ func TestLayout(t *testing.T) {
 	if s := unsafe.Sizeof(counters{}); s%64 != 0 {
 		t.Errorf("counters have %d bytes: shares meet on a cache line", s)
 	}
+	if s := unsafe.Sizeof(shard{}); s%64 != 0 {
+		t.Errorf("a shard has %d bytes: locks meet on a cache line", s)
+	}
 	for _, size := range []int{0, 1, 128, 200, 1 << 16} {
 		tb := newTable(size, 0)
 		if a := uintptr(unsafe.Pointer(&tb.buckets[0])); a%bucketBytes != 0 || tb.bytes() != max(size/128, 1)*128 {
@@ -37,6 +40,24 @@ func TestLayout(t *testing.T) {
 	}
 	if z := New(Config{}); z.Bytes() != DefaultBytes {
 		t.Errorf("the default is %d bytes", z.Bytes())
+	}
+}
+
+// TestStatsAddUp: the counts of all shares, each under its name.
+func TestStatsAddUp(t *testing.T) {
+	z := New(Config{})
+	for i := range z.counters {
+		c := &z.counters[i]
+		c.inserts.Add(1)
+		c.reuses.Add(2)
+		c.hot.Add(3)
+		c.full.Add(4)
+		c.retries.Add(5)
+		c.refunds.Add(6)
+		c.contended.Add(7)
+	}
+	if got, want := z.Stats(), (Stats{Inserts: 8, Reuses: 16, HotEvictions: 24, Full: 32, Retries: 40, Refunds: 48, Contended: 56}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

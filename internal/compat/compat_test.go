@@ -130,7 +130,9 @@ func TestToNginxChangesNothingElse(t *testing.T) {
 			if same := bytes.Equal(before, x.Text); same != (len(x.Changes) == 0) {
 				t.Errorf("unchanged = %v with the changes %v", same, x.Changes)
 			}
-			accepted(t, binary, filepath.Dir(name), x.Text)
+			if !bytes.HasPrefix(before, []byte("# differs: ")) { // such a file nginx refuses as it is
+				accepted(t, binary, filepath.Dir(name), x.Text)
+			}
 		})
 	}
 }

@@ -69,14 +69,11 @@ func (tp *Template) Append(r *request.Request, dst []byte) []byte {
 // AppendArgument is Append for a text that becomes part of a query: what captures hold is escaped, if the path they were
 // taken out of came with escapes.
 func (tp *Template) AppendArgument(r *request.Request, dst []byte) []byte {
-	if !r.Escaped() {
-		return tp.Append(r, dst)
-	}
 	for i := range tp.parts {
 		switch p := &tp.parts[i]; {
 		case p.get == nil:
 			dst = append(dst, p.literal...)
-		case p.capture:
+		case p.capture && r.Escaped():
 			raw := len(dst)
 			dst, _ = p.get(r, dst)
 			end := len(dst)

@@ -254,7 +254,7 @@ func (b *bodyReader) fill(s *request.Settings) error {
 	e := &request.BodyError{Status: 400, Level: errorlog.Info}
 	switch {
 	case isTimeout(err):
-		e.Status = 408
+		e.Status, x.timedOut = 408, true
 	case errors.Is(err, io.EOF):
 		e.Log = "client prematurely closed connection"
 	default:

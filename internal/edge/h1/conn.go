@@ -64,6 +64,7 @@ type conn struct {
 	linger  *request.Settings
 	piped   bool // the next request's first bytes came with the last
 	strayed bool // stray has happened
+	reset   bool // it is to end with a reset: reset_timedout_connection
 
 	presence presence
 	leaving  atomic.Bool   // its listener is gone: no other request follows
@@ -334,6 +335,7 @@ func (c *conn) lost(err error) {
 	x.r.Fault = request.Fault{Status: 400, Log: "client prematurely closed connection while " + x.head.Reading()}
 	switch {
 	case isTimeout(err):
+		x.timedOut = true
 		x.r.Fault = request.Fault{Status: 408, Log: "client timed out (110: Connection timed out) while " + x.head.Reading()}
 	case !errors.Is(err, io.EOF):
 		x.r.Fault.Log = "recv() failed (" + errorlog.Errno(err) + ") while " + x.head.Reading()

@@ -38,9 +38,10 @@ type exchange struct {
 	body   bodyReader
 	answer answer
 
-	mute    atomic.Bool // the client gets nothing (more)
-	awaited bool        // Await was called and not taken back
-	err     error       // the client can't be written to
+	mute     atomic.Bool // the client gets nothing (more)
+	timedOut bool        // the client was too slow
+	awaited  bool        // Await was called and not taken back
+	err      error       // the client can't be written to
 
 	// sending is held where 100 Continue and the answer's head could meet: they may come from two goroutines.
 	sending sync.Mutex
@@ -112,7 +113,7 @@ func (x *exchange) begin() bool {
 	}
 	x.r.Reset()
 	x.head.Reset()
-	x.begun, x.resumed, x.awaited, x.stale, x.err = true, false, false, false, nil
+	x.begun, x.resumed, x.awaited, x.stale, x.timedOut, x.err = true, false, false, false, false, nil
 	x.mute.Store(false)
 	x.now = x.srv.cfg.Now()
 	x.r.Start = x.now
@@ -209,6 +210,7 @@ func (x *exchange) finish() bool {
 		c.log = x.settings.ErrorLog
 	}
 	c.idleFor = s.KeepaliveTimeout
+	c.reset = s.ResetTimedout && (x.timedOut || r.Response.Silent && r.Response.Status == 444)
 	if r.Response.Silent || x.mute.Load() || x.err != nil || !r.Response.Sent || !x.answer.done {
 		return false
 	}

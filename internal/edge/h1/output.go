@@ -29,6 +29,7 @@ func (x *exchange) sendError(err error) error {
 	switch {
 	case x.c.killed():
 	case isTimeout(err) || errors.Is(err, errSendTimeout):
+		x.timedOut = true
 		x.r.Logf(errorlog.Info, "client timed out (110: Connection timed out) while sending to client")
 	default:
 		if x.r.Logs(errorlog.Info) {

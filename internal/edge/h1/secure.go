@@ -136,7 +136,11 @@ const closeTimeout = time.Second
 
 // hangUp closes the connection. One that is encrypted says so first, unless it was cut off.
 func (c *conn) hangUp() {
-	if c.tc != c.nc && !c.killed() {
+	if c.reset {
+		if tcp, ok := c.nc.(interface{ SetLinger(sec int) error }); ok {
+			_ = tcp.SetLinger(0) // or it ends like others
+		}
+	} else if c.tc != c.nc && !c.killed() {
 		c.ending = true
 		_ = c.nc.SetWriteDeadline(time.Now().Add(closeTimeout))
 		_ = c.crypt.CloseWrite() // the client may have left
