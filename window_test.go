@@ -329,3 +329,14 @@ func TestRates(t *testing.T) {
 		}
 	}
 }
+
+// TestPaceTakesItsFull: a write as large as burst and queue together goes on an idle key, and one byte more never does.
+func TestPaceTakesItsFull(t *testing.T) {
+	for _, c := range []struct {
+		cost Cost
+		want Outcome
+	}{{3, Passed}, {4, Rejected}} {
+		r := &run{t: t, steps: Pace{Rate: 1, Burst: 2, Queue: time.Second}.Compile()}
+		r.want("the first write", t0, c.cost, c.want, 0)
+	}
+}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/limitgate/limitgate/internal/gatewaytest"
@@ -138,5 +140,79 @@ func TestBodiesSideBySide(t *testing.T) {
 				t.Errorf("nginx (-) and limitgate (+) differ:\n%s", d)
 			}
 		})
+	}
+}
+
+// drip sends pieces with pauses and returns what comes back until the end, masked.
+func drip(t *testing.T, addr string, pause time.Duration, pieces ...string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	for i, p := range pieces {
+		if i > 0 {
+			time.Sleep(pause)
+		}
+		if _, err := io.WriteString(c, p); err != nil {
+			break
+		}
+	}
+	b, _ := io.ReadAll(c)
+	return mask(string(b))
+}
+
+var dates = regexp.MustCompile(`Date: [^\r]*\r\n`)
+
+// Bodies that come slowly, break off, or wait for 100 Continue: when the upstream is asked, what the client hears, and what the
+// logs say.
+func TestSlowBodiesSideBySide(t *testing.T) {
+	backend := bodyBackend(t)
+	const head = "POST /%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 6\r\n%s\r\n"
+	run := func(b gatewaytest.Binary) map[string]any {
+		g := gatewaytest.Start(t, b, `error_log logs/error.log info; events {}
+			http { log_format b '$request_uri $status [$request_body] $request_length $upstream_status'; access_log logs/access.log b; client_body_temp_path b; proxy_temp_path p;
+			limit_conn_zone $server_port zone=c:1m;
+			server { listen 127.0.0.1:@8080@; client_body_timeout 400ms; client_header_timeout 400ms; limit_conn c 1;
+				location / { proxy_pass http://`+backend+`; } location /off { proxy_request_buffering off; proxy_pass http://`+backend+`; } } }`)
+		addr := g.Addr(8080)
+		out := map[string]any{}
+		for _, path := range []string{"on", "off"} {
+			plain, expects := fmt.Sprintf(head, path, ""), fmt.Sprintf(head, path, "Expect: 100-continue\r\n")
+			out[path+" slow"] = drip(t, addr, 100*time.Millisecond, plain, "ab", "cd", "ef")
+			out[path+" times out"] = drip(t, addr, 0, plain+"abc")
+			out[path+" expects"] = drip(t, addr, 100*time.Millisecond, expects, "abcdef")
+			out[path+" expects and sends"] = drip(t, addr, 100*time.Millisecond, expects+"abc", "def")
+			out[path+" expects and sends all"] = drip(t, addr, 0, expects+"abcdef")
+			out[path+" expects and times out"] = drip(t, addr, 0, expects)
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.WriteString(c, plain+"abc")
+			time.Sleep(50 * time.Millisecond)
+			_ = c.Close()
+			time.Sleep(50 * time.Millisecond)
+		}
+		out["head times out"] = drip(t, addr, 150*time.Millisecond, "GET / HTTP/1.1\r\n", "Host: h\r\n")
+		time.Sleep(50 * time.Millisecond)
+		for k, v := range out {
+			out[k] = dates.ReplaceAllString(v.(string), "")
+		}
+		out["access"] = lines(g.Read("logs/access.log"))
+		var errs []string
+		for _, l := range lines(g.ErrorLog()) {
+			if strings.Contains(l, ", client: ") && !strings.Contains(l, "while waiting for request") {
+				errs = append(errs, l)
+			}
+		}
+		out["errors"] = errs
+		return out
+	}
+	want, got := run(gatewaytest.Nginx(t)), run(gatewaytest.Limitgate(t))
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("nginx (-) and limitgate (+) differ:\n%s", d)
 	}
 }

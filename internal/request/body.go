@@ -17,8 +17,9 @@ type Body struct {
 	Begun  bool     // something was read, or is to be
 	Whole  bool     // it was read to its end
 
-	there  bool // the request has a body, if an empty one
-	remove bool // the file has a name, and loses it with the request
+	there   bool // the request has a body, if an empty one
+	passing bool // the rest of it goes on as it comes, and is not here
+	remove  bool // the file has a name, and loses it with the request
 }
 
 // BodyFile says which bodies go to files, and what becomes of those: client_body_in_file_only.
@@ -60,6 +61,7 @@ func (r *Request) KeepBody() error {
 			break
 		}
 		if err != nil {
+			b.forget(err)
 			return err
 		}
 		if b.Length == 0 && r.BodyLength > 0 && r.BodyLength-min(int64(len(p)), ahead) < limit+limit>>2 {
@@ -82,6 +84,14 @@ func (r *Request) KeepBody() error {
 		return b.spill(r, nil, 0)
 	}
 	return nil
+}
+
+// forget drops what is in memory of a body whose framing is broken: nginx finds the fault before it keeps any of the same bytes.
+func (b *Body) forget(err error) {
+	var fault *BodyError
+	if errors.As(err, &fault) && fault.Status == 400 && fault.Level <= errorlog.Error {
+		b.Bytes = b.Bytes[:0]
+	}
 }
 
 // readAhead is how much of a body nginx has room for behind the head: that needs no buffer of its own, and so no file.
@@ -129,8 +139,10 @@ func (b *Body) open(r *Request) error {
 	return nil
 }
 
-// InMemory reports whether there is a body, and all of it in Bytes.
-func (b *Body) InMemory() bool { return b.there && b.Whole && b.File == nil }
+// InMemory reports whether there is a body, and in Bytes: all of it, or as much as came before it broke off.
+func (b *Body) InMemory() bool {
+	return b.there && b.File == nil && (b.Whole || len(b.Bytes) > 0 && !b.passing)
+}
 
 // TakeBody reads what of the body came with the head, for those who send the rest on as it comes. It reports whether that was
 // all.
@@ -149,6 +161,7 @@ func (r *Request) TakeBody() (whole bool, err error) {
 		b.Length += int64(len(p))
 	}
 	b.Whole = s.BodyDone()
+	b.passing = !b.Whole
 	return b.Whole, nil
 }
 

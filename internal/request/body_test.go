@@ -50,6 +50,7 @@ func TestKeepBody(t *testing.T) {
 				sent = append(sent, p...)
 			}
 			r := phasetest.Request(t, "POST / HTTP/1.1\r\nHost: h\r\n"+c.head+"\r\n\r\n", client, log)
+			r.Settings.BodyFolder, _ = tempfile.NewSet(new(atomic.Uint32), "").Add(t.TempDir(), nil, "")
 			r.Settings.HeaderBuffer, r.Settings.BodyBuffer, r.Settings.BodyFile = 500, 1000, c.mode
 			for range 2 { // the second time it is there
 				if err := r.KeepBody(); err != nil {

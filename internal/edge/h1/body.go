@@ -203,7 +203,7 @@ func (b *bodyReader) admit() error {
 		return &request.BodyError{Status: 413, Level: errorlog.Error,
 			Log: fmt.Sprintf("client intended to send too large body: %d bytes", x.r.BodyLength)}
 	}
-	if !b.expects || b.taken.Load() > 0 || len(x.c.in.rest()) > 0 {
+	if !b.expects { // one that sends its body all the same is told too, as in nginx
 		return nil
 	}
 	return x.sayContinue()

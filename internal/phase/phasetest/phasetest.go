@@ -263,6 +263,13 @@ func (c *Client) said() chan []byte {
 	return c.Said
 }
 
+// Flushed returns how often what was buffered was sent.
+func (c *Client) Flushed() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.flushes
+}
+
 // Body returns what was sent of the body.
 func (c *Client) Body() string {
 	c.mu.Lock()

@@ -256,3 +256,27 @@ func TestReadTimeoutIsTheUpstreams(t *testing.T) {
 		t.Errorf("log: got %q, want %q", got, want)
 	}
 }
+
+// A piece of an answer goes to the client when it comes, with buffering too: nginx waits for a whole buffer.
+func TestPiecesGoOutAsTheyCome(t *testing.T) {
+	seen := make(chan struct{})
+	b := listen(t, func(c net.Conn, _ int) {
+		_, _ = readRequest(c)
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+		<-seen
+		_, _ = io.WriteString(c, "cd")
+	})
+	g := open(t, simple("http://"+b.addr), "/")
+	client := &phasetest.Client{}
+	// Owned by the test, which waits for its end by the answer's.
+	go func() {
+		defer close(seen)
+		for end := time.Now().Add(5 * time.Second); (client.Body() != "ab" || client.Flushed() == 0) && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	begin := time.Now()
+	if g.slowly(t, client); client.Body() != "abcd" || time.Since(begin) > 4*time.Second {
+		t.Errorf("got %q after %v, want both pieces, and the first before the second was sent", client.Body(), time.Since(begin))
+	}
+}
