@@ -18,7 +18,8 @@
 //
 // # A table
 //
-// has buckets of eight slots, two cache lines. A key has two candidate buckets, 16 slots. There is no list, no sweep and
+// has buckets of eight slots, two cache lines. A key has two candidate buckets, 16 slots; at which slot of a bucket a look begins
+// is drawn from the fingerprint, and a new key goes to the first that is empty from there. There is no list, no sweep and
 // no lock; a state that has drained equals a fresh one, so its slot is simply taken.
 //
 // Insert: choose a place (empty, else drained, else an unfinished insert, else by policy the hot state closest to drained,

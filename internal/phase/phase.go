@@ -14,7 +14,7 @@ const (
 	ServerRewrite           // set, rewrite, if and return of the server
 	Match                   // which location
 	Rewrite                 // set, rewrite, if and return of the location
-	Limit                   // limit_req, then limit_conn
+	Limit                   // limit_req, limit_count and limit_token, then limit_conn
 	Access                  // allow, deny and auth_basic
 	Try                     // try_files
 	Content                 // proxy_pass, or a file below root
