@@ -8,9 +8,10 @@ import (
 
 // Limiter applies one limit to the keys of one zone. It is small, immutable and safe for concurrent use.
 type Limiter struct {
-	zone  Zone
-	limit Limit
-	turns *Limit // what Wait asks, where the limit promises turns
+	zone    Zone
+	spender Spender // zone, if it is one and the limit is none of places
+	limit   Limit
+	turns   *Limit // what Wait asks, where the limit promises turns
 }
 
 // NewLimiter binds a limit to a zone. It fails if the parameters are wrong, or if the zone already holds states of another
@@ -28,6 +29,9 @@ func NewLimiter(z Zone, a Algorithm) (*Limiter, error) {
 	}
 	if err := z.Bind(&l.limit); err != nil {
 		return nil, fmt.Errorf("binding a limit to its zone: %w", err)
+	}
+	if l.limit.Kind != KindConn {
+		l.spender, _ = z.(Spender)
 	}
 	if p, ok := l.limit.Steps.(promiser); ok {
 		if s := p.promises(); s != nil {
@@ -58,6 +62,9 @@ func (l *Limiter) Take(ctx context.Context, key string) (Decision, error) {
 // of key. It fails if cost is below 1, with ErrKind if the limit is a Conn, and if the zone can't decide; the decision that
 // comes with an error is Rejected, so that who drops the error refuses.
 func (l *Limiter) TakeAt(ctx context.Context, now Time, key string, cost Cost) (Decision, error) {
+	if l.spender != nil && cost >= 1 {
+		return l.spender.Spend(now, &l.limit, key, cost), nil
+	}
 	if cost < 1 || l.limit.Kind == KindConn {
 		return undecided(), l.fits(cost)
 	}

@@ -190,3 +190,12 @@ type Zone interface {
 	// Refund gives back what c charged, or what is left of it.
 	Refund(ctx context.Context, now Time, l *Limit, c Charge) error
 }
+
+// Spender is a Zone that needs no context, never fails, and has a shorter way for those who give nothing back. A Limiter asks
+// it by Spend in place of Do, so who builds on such a zone and changes what Do does has to change Spend too.
+type Spender interface {
+	Zone
+
+	// Spend decides what Do decides in mode Spend, and stores what it stores.
+	Spend(now Time, l *Limit, key string, cost Cost) Decision
+}

@@ -45,6 +45,16 @@ func ExampleZone_Stats() {
 	// Output: 1 1 0
 }
 
+// What a limiter asks for a request that nobody gives back.
+func ExampleZone_Spend() {
+	zone := memzone.New(memzone.Config{})
+	a := limitgate.Token{Rate: limitgate.PerHour(1), Capacity: 1}
+	limit := limitgate.Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}
+	_ = zone.Bind(&limit)
+	fmt.Println(zone.Spend(0, &limit, "192.0.2.7", 1).Outcome, zone.Spend(0, &limit, "192.0.2.7", 1).Outcome)
+	// Output: PASSED REJECTED
+}
+
 // For a gauge: it walks the zone.
 func ExampleZone_Held() {
 	zone := memzone.New(memzone.Config{})

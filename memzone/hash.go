@@ -27,8 +27,28 @@ func mix(a, b uint64) uint64 {
 }
 
 // sum hashes a key by multiplications with secret words, 16 bytes at a time. Most keys are addresses of at most 16 bytes:
-// for those it is a third of the instructions of hash/maphash, whose entry alone takes more.
+// for those it is a third of the instructions of hash/maphash, whose entry alone takes more. Those from 8 on, which are
+// most of them, are two words that may overlap, and hashed in the caller.
 func (s *seed) sum(key string) uint64 {
+	n := len(key)
+	if n < 8 || n > 16 {
+		return s.other(key)
+	}
+	// In bounds: the first and the last 8 bytes of key, and only read.
+	p := unsafe.Pointer(unsafe.StringData(key))
+	lo := binary.LittleEndian.Uint64((*[8]byte)(p)[:])
+	hi := binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, n-8))[:])
+	return s.fold(s[0], lo, hi, uint64(n))
+}
+
+// fold ends a hash: x is what came of the bytes before the last, n how many there were.
+func (s *seed) fold(x, lo, hi, n uint64) uint64 {
+	hi, lo = bits.Mul64(lo^s[1], hi^x)
+	return mix(lo^s[0]^n, hi^s[2])
+}
+
+// other is sum for keys that are shorter than 8 bytes or longer than 16.
+func (s *seed) other(key string) uint64 {
 	// In bounds: exactly the bytes of key, and only read.
 	b := unsafe.Slice(unsafe.StringData(key), len(key))
 	n := uint64(len(b))
@@ -42,13 +62,10 @@ func (s *seed) sum(key string) uint64 {
 			}
 			x = mix(binary.LittleEndian.Uint64(b)^s[1], binary.LittleEndian.Uint64(b[8:])^x)
 		}
-	case len(b) >= 8:
-		lo, hi = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[len(b)-8:])
 	case len(b) >= 4:
 		lo, hi = uint64(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[len(b)-4:]))
 	case len(b) > 0:
 		lo, hi = uint64(b[0]), uint64(b[len(b)/2])<<8|uint64(b[len(b)-1])
 	}
-	hi, lo = bits.Mul64(lo^s[1], hi^x)
-	return mix(lo^s[0]^n, hi^s[2])
+	return s.fold(x, lo, hi, n)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/limitgate/limitgate/internal/pair"
 )
 
-var _ limitgate.Zone = (*Zone)(nil)
+var _ limitgate.Spender = (*Zone)(nil)
 
 // Overflow is what a zone does with a new key when each of its candidate places holds a state that is in force.
 type Overflow uint8
@@ -165,6 +165,28 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 		c = limitgate.Charge{Key: h, Life: t.life(p, w0), Before: limitgate.State(w1), After: n}
 	}
 	return d, c, nil
+}
+
+// Spend implements limitgate.Spender: what most requests are, in as few steps as that takes, and otherwise do.
+func (z *Zone) Spend(now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost) limitgate.Decision {
+	h := (z.seed.sum(key) ^ l.Salt) & ownerMask // 0 is no fingerprint, and that of no live slot
+	p := z.table.Load().near(h)
+	// The words may be of two instants. The swap succeeds only if they are what p holds.
+	w0 := atomic.LoadUint64(&p.W0)
+	if injecting {
+		disturb()
+	}
+	w1 := atomic.LoadUint64(&p.W1)
+	if w0&^versionMask == h|live && l.Quick(limitgate.State(w1), now, cost) {
+		if injecting {
+			disturb()
+		}
+		if n, d := l.QuickStep(now); pair.CAS(p, w0, w1, w0, uint64(n)) {
+			return d
+		}
+	}
+	d, _, _ := z.do(now, l, fingerprint(h), cost, limitgate.Spend)
+	return d
 }
 
 // do is Do for the fingerprint h where that found no state in the first bucket, or somebody was faster.
