@@ -36,7 +36,7 @@ func Check(o Options) Report {
 	}
 	m := newModel(cfg, arithmetic)
 	m.errs, m.whole = errs, part == "" && !slices.ContainsFunc(errs.List(), missing)
-	c := collector{path: o.Path, framed: part != ""}
+	c := collector{path: o.Path, framed: part != "", said: map[Finding]bool{}}
 	for _, r := range Rules() {
 		r.find(m, c.take(r))
 	}
@@ -72,6 +72,7 @@ type collector struct {
 	path     string
 	framed   bool
 	findings []Finding
+	said     map[Finding]bool
 }
 
 // shown is the name of a file as it was given, which a frame has made absolute.
@@ -85,7 +86,8 @@ func (c *collector) shown(name string) string {
 func (c *collector) take(r Rule) report {
 	return func(at conf.Pos, message string) {
 		f := Finding{r.ID, r.Severity, c.shown(at.File), max(at.Line, 1), message, r.Why, r.Mend}
-		if !slices.Contains(c.findings, f) {
+		if !c.said[f] {
+			c.said[f] = true
 			c.findings = append(c.findings, f)
 		}
 	}

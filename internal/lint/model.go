@@ -65,13 +65,14 @@ type model struct {
 	arithmetic limitgate.Arithmetic
 	zones      []*zone
 	limits     []*limit
+	limitOf    map[*conf.Directive]*limit
 	scopes     []*conf.Scope // all of http, outer ones first
 	vars       map[string]*variable
 }
 
 // newModel reads the limits of a configuration. Faults were reported when it was loaded and are not met again.
 func newModel(cfg *conf.Config, arithmetic limitgate.Arithmetic) *model {
-	m := &model{cfg: cfg, arithmetic: arithmetic, vars: map[string]*variable{}}
+	m := &model{cfg: cfg, arithmetic: arithmetic, vars: map[string]*variable{}, limitOf: map[*conf.Directive]*limit{}}
 	http := cfg.HTTP()
 	if http == nil {
 		return m
@@ -89,7 +90,7 @@ func newModel(cfg *conf.Config, arithmetic limitgate.Arithmetic) *model {
 		for _, k := range kinds() {
 			for _, d := range s.Own(string(k)) {
 				if l := m.readLimit(d, k); l != nil {
-					m.limits = append(m.limits, l)
+					m.limits, m.limitOf[d] = append(m.limits, l), l
 					l.zone.uses = append(l.zone.uses, l)
 				}
 			}
@@ -166,10 +167,8 @@ func (m *model) limitsAt(s *conf.Scope, of ...kind) []*limit {
 	var list []*limit
 	for _, k := range of {
 		for _, d := range s.All(string(k)) {
-			for _, l := range m.limits {
-				if l.at == d.Pos {
-					list = append(list, l)
-				}
+			if l := m.limitOf[d]; l != nil {
+				list = append(list, l)
 			}
 		}
 	}

@@ -87,12 +87,17 @@ func findDominated(m *model, say report) {
 		list := m.limitsAt(s, byReq)
 		for _, a := range list {
 			for _, b := range list {
-				if a != b && a.zone.key.Text == b.zone.key.Text && dominates(a, b) {
+				if a != b && a.zone.key.Text == b.zone.key.Text && dominates(a, b) && onlyIn(s, b.zone) {
 					say(b.at, fmt.Sprintf("the limit by zone %q at line %d refuses everything that this one would", a.zone.name, a.at.Line))
 				}
 			}
 		}
 	}
+}
+
+// onlyIn reports whether a zone is used in one scope alone: elsewhere it may have been used up.
+func onlyIn(s *conf.Scope, z *zone) bool {
+	return !slices.ContainsFunc(z.uses, func(l *limit) bool { return l.scope != s })
 }
 
 // dominates reports whether b never refuses what a lets pass.

@@ -78,22 +78,24 @@ func isName(c byte) bool {
 // those in what it may become.
 func (m *model) parts(text string) []string {
 	var list []string
-	m.collect(text, &list, 0)
+	m.collect(text, &list, map[string]bool{})
 	return list
 }
 
-// collect goes at most ten maps deep: nginx refuses a circle, and this must end on one.
-func (m *model) collect(text string, list *[]string, depth int) {
+// collect looks at each variable once, so that it ends also where maps make each other.
+func (m *model) collect(text string, list *[]string, seen map[string]bool) {
 	for _, name := range names(text) {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
 		v := m.vars[name]
-		if v == nil || depth == 10 {
-			if !slices.Contains(*list, name) {
-				*list = append(*list, name)
-			}
+		if v == nil {
+			*list = append(*list, name)
 			continue
 		}
 		for _, r := range v.results {
-			m.collect(r, list, depth+1)
+			m.collect(r, list, seen)
 		}
 	}
 }
