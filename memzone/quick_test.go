@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -82,11 +83,14 @@ func (w *twin) states() map[uint64]uint64 {
 	return m
 }
 
-// wander moves a clock: mostly on, sometimes far or back, and to the ends of time.
-func wander(r *rand.Rand, now limitgate.Time) limitgate.Time {
+// wander moves a clock: mostly on, sometimes far or back, around the instant at which a debt is paid, and to the ends of time.
+func wander(r *rand.Rand, now limitgate.Time, states map[uint64]uint64) limitgate.Time {
 	switch k := r.IntN(100); {
-	case k < 40:
+	case k < 30:
 		return now
+	case k < 50 && len(states) > 0:
+		debts := slices.Sorted(maps.Values(states))
+		return limitgate.Time(debts[r.IntN(len(debts))] + uint64(r.IntN(3)) - 1)
 	case k < 85:
 		return now.Add(time.Duration(r.Int64N(int64(time.Second))))
 	case k < 90:
@@ -116,7 +120,7 @@ func TestQuickZoneIsPlainZone(t *testing.T) {
 		steps.bind(t, plain{first})
 		now, log := limitgate.Time(0), ""
 		for i := range 2000 {
-			now = wander(r, now)
+			now = wander(r, now, quick.states())
 			o := operation{now: now, what: r.IntN(100), pick: uint(r.Uint32()), key: strconv.Itoa(r.IntN(40)), cost: 1, limit: draw(), size: 128 << r.IntN(4)}
 			if r.IntN(4) == 0 {
 				o.cost = limitgate.Cost(1 + r.IntN(3))
