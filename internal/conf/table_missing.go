@@ -105,7 +105,7 @@ var missing = [...]struct{ lost, names string }{
 			"http2_streams_index_size http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size " +
 			"quic_active_connection_id_limit quic_gso quic_host_key quic_retry"},
 	{"requests would go to other servers of the group",
-		"random sticky zone"},
+		"sticky"},
 	{"what it should answer would not be answered",
 		"degradation degrade mirror mirror_request_body perl perl_modules perl_require perl_set stub_status"},
 	{"TCP and UDP connections would not be served",

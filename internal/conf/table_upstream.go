@@ -18,6 +18,12 @@ func upstreamSpecs() []Spec {
 		{Name: "hash", Contexts: Upstream, Min: 1, Max: 2, Merge: Own, Repeat: true, Usage: "KEY [consistent]", check: checkHash,
 			Doc: "Requests of a key go to the same server as long as it can be asked. KEY is a text with variables; requests whose key is empty go round. With " +
 				"consistent few keys move when servers come or go. Keys fall to the same servers as in nginx."},
+		{Name: "random", Contexts: Upstream, Max: 2, Merge: Own, Repeat: true, Usage: "[two [least_conn]]", check: checkRandom,
+			Doc: "Requests go to servers by lot, in proportion to their weights. With two, two servers are drawn and the one with fewer connections for its " +
+				"weight is asked."},
+		{Name: "zone", Contexts: Upstream, Min: 1, Max: 2, Merge: Own, Repeat: true, Usage: "NAME [SIZE]", check: (*checker).checkUpstreamZone,
+			Doc: "Names memory that nginx's processes share for the upstream. Here one process serves all requests: failures and connections of a server are " +
+				"counted together in any case."},
 		{Name: "keepalive", Contexts: Upstream, Min: 1, Max: 1, Merge: Own, Usage: "N", check: checkKeepaliveCount,
 			Doc: "How many idle connections to the servers of the upstream are kept for the next requests. More may be open at a time; those beyond N are " +
 				"closed after their answer."},

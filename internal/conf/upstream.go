@@ -125,14 +125,14 @@ func (c *checker) checkUpstream(d *Directive) {
 // checkUpstreamServer reads a server and checks that the balancing method before it, if any, knows backups.
 func checkUpstreamServer(c *checker, d *Directive) {
 	s, ok := ReadUpstreamServer(d, c.errs)
-	if methods := d.Scope.Own("least_conn", "ip_hash", "hash"); ok && s.Backup && len(methods) > 0 && methods[len(methods)-1].Name != "least_conn" {
-		c.errs.Add(d.Pos, `balancing method does not support parameter "backup"`, "a hash finds the next server by itself; leave out backup")
+	if methods := d.Scope.Own("least_conn", "ip_hash", "hash", "random"); ok && s.Backup && len(methods) > 0 && methods[len(methods)-1].Name != "least_conn" {
+		c.errs.Add(d.Pos, `balancing method does not support parameter "backup"`, "it finds the next server by itself; leave out backup")
 	}
 }
 
 // checkBalance notes a balancing method that takes the place of another, or of a keepalive.
 func checkBalance(c *checker, d *Directive) {
-	if d.Scope.Own("least_conn", "ip_hash", "hash", "keepalive")[0] != d {
+	if d.Scope.Own("least_conn", "ip_hash", "hash", "random", "keepalive")[0] != d {
 		c.errs.Note(d.Pos, "load balancing method redefined", "the last method counts, and keepalive stands behind it")
 	}
 }
@@ -142,6 +142,42 @@ func checkHash(c *checker, d *Directive) {
 	if len(d.Args) == 2 && d.Arg(1) != "consistent" {
 		badParameter(d, d.Args[1], c.errs)
 	}
+}
+
+func checkRandom(c *checker, d *Directive) {
+	checkBalance(c, d)
+	for i, word := range [...]string{"two", "least_conn"} {
+		if i < len(d.Args) && d.Arg(i) != word {
+			badParameter(d, d.Args[i], c.errs)
+			return
+		}
+	}
+}
+
+// checkUpstreamZone checks zone of an upstream block; several blocks may name one zone, and one of them says its size.
+func (c *checker) checkUpstreamZone(d *Directive) {
+	name := d.Arg(0)
+	if name == "" {
+		c.errs.Add(d.At(0), `invalid zone name ""`, d.usage())
+		return
+	}
+	bytes := int64(0)
+	if len(d.Args) == 2 {
+		var ok bool
+		if bytes, ok = ParseSize(d.Arg(1)); !ok {
+			c.errs.Add(d.At(1), `invalid zone size "`+d.Arg(1)+`"`, "write a size, for example 64k")
+			return
+		}
+		if bytes < minZone {
+			c.errs.Add(d.At(1), `zone "`+name+`" is too small`, "a zone has at least 32k")
+			return
+		}
+	}
+	z := c.named(d, name, forUpstream)
+	if z == nil || bytes == 0 || c.sizeConflict(d, z, bytes) {
+		return
+	}
+	z.bytes, z.declared = bytes, d
 }
 
 // checkKeepaliveCount checks keepalive of an upstream block.

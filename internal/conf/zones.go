@@ -12,6 +12,7 @@ const (
 	forToken zoneUse = "limit_token_zone"
 
 	forSessions zoneUse = "ssl_session_cache"
+	forUpstream zoneUse = "zone NAME SIZE"
 )
 
 // zone is what the directives so far said about one name.

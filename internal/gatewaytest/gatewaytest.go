@@ -5,11 +5,13 @@ package gatewaytest
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -131,14 +133,20 @@ func (g *Gateway) Fill(text string) string {
 	})
 }
 
+// Ports come from below the range that systems take the ports of outgoing connections from: between the moment a port is
+// found free and the moment a gateway binds it, a connection of some other test must not be given it.
+const firstPort, lastPort = 20_000, 32_000
+
 func freePort(t testing.TB) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		p := strconv.Itoa(firstPort + rand.IntN(lastPort-firstPort))
+		if ln, err := net.Listen("tcp", "127.0.0.1:"+p); err == nil {
+			ln.Close()
+			return p
+		}
 	}
-	defer ln.Close()
-	_, p, _ := net.SplitHostPort(ln.Addr().String())
-	return p
+	t.Fatalf("no free port between %d and %d", firstPort, lastPort)
+	return ""
 }
 
 // Addr is the loopback address behind a port mark's number.

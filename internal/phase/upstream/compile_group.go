@@ -49,13 +49,18 @@ func (s *Set) compileGroup(env *phase.Env, d *conf.Directive) *group {
 // balance reads how the group shares requests among its peers; the last directive counts. One behind a keepalive takes that
 // out of force, as in nginx.
 func (g *group) balance(env *phase.Env, block *conf.Scope) []*conf.Directive {
-	methods := block.Own("least_conn", "ip_hash", "hash")
+	methods := block.Own("least_conn", "ip_hash", "hash", "random")
 	for _, d := range methods {
 		switch {
 		case d.Name == "least_conn":
 			g.method = leastConn
 		case d.Name == "ip_hash":
 			g.method = ipHash
+		case d.Name == "random":
+			g.method = byLot
+			if len(d.Args) > 0 {
+				g.method = ofTwo
+			}
 		default:
 			t := env.Vars.CompileWord(d.Args[0], env.Errors)
 			if t == nil {

@@ -19,9 +19,11 @@ const (
 	ipHash                   // by the client's network
 	keyHash                  // by a key
 	ringHash                 // by a key, on a ring: few keys move where peers come or go
+	byLot                    // by lot
+	ofTwo                    // the less busy of two by lot
 )
 
-// hashed is where the walk of one request stands in a group that hashes.
+// hashed is where the walk of one request stands in a group that hashes or draws lots.
 type hashed struct {
 	key    []byte
 	state  uint64
@@ -29,10 +31,10 @@ type hashed struct {
 	misses int
 }
 
-// mostMisses is how many peers that can't be asked a hash may find; round robin goes on behind them.
+// mostMisses is how many peers that can't be asked a hash or a lot may find; round robin goes on behind them.
 const mostMisses = 20
 
-// start begins the walk of a request in a group that hashes.
+// start begins the walk of a request in such a group.
 func (s *hashed) start(g *group, r *request.Request) {
 	*s = hashed{key: s.key[:0]}
 	switch g.method {

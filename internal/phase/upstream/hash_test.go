@@ -37,7 +37,7 @@ func hashing(m method, names string, weights ...int) *group {
 
 func TestEveryPeerIsAskedOnce(t *testing.T) {
 	r := &request.Request{ClientAddr: netip.MustParseAddrPort("192.0.2.1:1")}
-	for _, m := range []method{ipHash, keyHash, ringHash, leastConn} {
+	for _, m := range []method{ipHash, keyHash, ringHash, leastConn, byLot, ofTwo} {
 		g := hashing(m, "abcdefgh", 1, 2, 3, 4, 1, 2, 3, 4)
 		got := walk(g, r)
 		for p := range strings.SplitSeq("abcdefgh", "") {
@@ -46,7 +46,7 @@ func TestEveryPeerIsAskedOnce(t *testing.T) {
 				break
 			}
 		}
-		if again := walk(g, r); m != leastConn && again[0] != got[0] {
+		if again := walk(g, r); m < byLot && m != leastConn && again[0] != got[0] {
 			t.Errorf("method %d: got %s and then %s, want the same first peer", m, got, again)
 		}
 	}
@@ -124,5 +124,30 @@ func TestLeastConnections(t *testing.T) {
 	cs[0].begin(g)
 	if p := cs[0].next(second); p == nil || string(p.name) != "z" {
 		t.Errorf("all down: got %v, want the backup", p)
+	}
+}
+
+func TestLots(t *testing.T) {
+	counts := map[string]int{}
+	for range 4000 {
+		g := hashing(byLot, "abc", 1, 2, 1)
+		var c choice
+		c.begin(g)
+		c.hashed.start(g, &request.Request{})
+		counts[string(c.next(second).name)]++
+	}
+	// Seven standard deviations either way.
+	if a, b := counts["a"], counts["b"]; a < 800 || a > 1200 || b < 1780 || b > 2220 {
+		t.Errorf("by lot: got %v of 4000, want about 1000, 2000 and 1000", counts)
+	}
+	g := hashing(ofTwo, "ab", 1, 1)
+	g.primary[0].conns = 5
+	for range 5 {
+		var c choice
+		c.begin(g)
+		c.hashed.start(g, &request.Request{})
+		if p := c.next(second); string(p.name) != "b" {
+			t.Fatalf("of two: got %s with %d connections, want b", p.name, p.conns)
+		}
 	}
 }

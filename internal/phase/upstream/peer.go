@@ -109,14 +109,20 @@ func (c *choice) next(now limitgate.Time) *peer {
 // pickFirst picks among the primary peers. g.mu is held.
 func (c *choice) pickFirst(now int64) *peer {
 	g := c.g
+	var p *peer
 	switch {
 	case g.single() || g.method == roundRobin:
 	case g.method == leastConn:
 		return pickLeast(g.primary, c.tried, now)
+	case g.method == byLot:
+		p = c.pickRandom(now)
+	case g.method == ofTwo:
+		p = c.pickOfTwo(now)
 	default:
-		if p := c.pickHashed(now); p != nil {
-			return p
-		}
+		p = c.pickHashed(now)
+	}
+	if p != nil {
+		return p
 	}
 	return pick(g.primary, c.tried, now, g.single())
 }
