@@ -82,4 +82,4 @@ fuzz:
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $${FUZZTIME:-20s} $$p || exit 1; done; done
 
 docs:
-	go generate ./internal/conf
+	go generate ./internal/conf ./internal/lint
