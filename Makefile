@@ -3,7 +3,7 @@
 # make bench        the measured comparisons; slow, and only worth reading on a quiet machine
 
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
-NEEDS := nginx wrk gcc strace
+NEEDS := nginx wrk gcc strace openssl
 
 .PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters suite fuzz docs
 
@@ -82,4 +82,4 @@ fuzz:
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $${FUZZTIME:-20s} $$p || exit 1; done; done
 
 docs:
-	go generate ./internal/conf
+	go generate ./internal/conf ./internal/lint

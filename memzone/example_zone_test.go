@@ -3,6 +3,7 @@ package memzone_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/memzone"
@@ -149,4 +150,17 @@ func ExampleZone_Overflow() {
 	zone := memzone.New(memzone.Config{Overflow: memzone.Reject})
 	fmt.Println(zone.Overflow() == memzone.Reject)
 	// Output: true
+}
+
+func ExampleZone_InForce() {
+	zone := memzone.New(memzone.Config{})
+	limiter, err := limitgate.NewLimiter(zone, limitgate.Token{Rate: limitgate.PerSecond(1), Capacity: 5})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := limitgate.Now()
+	_, _ = limiter.TakeAt(context.Background(), now, "192.0.2.1", 2)
+	fmt.Println(zone.InForce(now.Add(time.Second)), zone.InForce(now.Add(2*time.Second)))
+	// Output: true false
 }

@@ -109,6 +109,22 @@ func (g *logs) len() (n int) {
 	return n
 }
 
+// inForce tells whether a log has a stamp that counts at now.
+func (g *logs) inForce(now limitgate.Time) bool {
+	for i := range g.shards {
+		s := &g.shards[i]
+		s.mu.Lock()
+		for r := s.oldest; r != 0; r = s.logs[r-1].newer {
+			if l := &s.logs[r-1]; l.n > 0 && l.until > now {
+				s.mu.Unlock()
+				return true
+			}
+		}
+		s.mu.Unlock()
+	}
+	return false
+}
+
 // of is the shard of a fingerprint.
 func (g *logs) of(h uint64) *shard { return &g.shards[h>>(64-8)&uint64(len(g.shards)-1)] }
 

@@ -1,6 +1,10 @@
 package memzone
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/limitgate/limitgate"
+)
 
 // counters are one share of a zone's counts; a share has a cache line of its own.
 type counters struct {
@@ -51,6 +55,28 @@ func (z *Zone) Held() (n uint64) {
 	}
 	z.each(func(_, s uint64) { n += held(s) })
 	return n
+}
+
+// InForce tells whether anything in the zone says something at now. It walks the table until it finds a state that has not
+// drained: for a reload, not for requests.
+func (z *Zone) InForce(now limitgate.Time) bool {
+	if g := z.logs.Load(); g != nil {
+		return g.inForce(now)
+	}
+	l := z.drain.Load()
+	if l == nil {
+		return false
+	}
+	for t := z.table.Load(); t != nil; t = t.next.Load() {
+		for i := range t.buckets {
+			for j := range t.buckets[i] {
+				if a, b := read(&t.buckets[i][j]); holdsState(a) && z.drainAt(l, b, now) > now {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // Len is the number of states in the zone, drained ones included. It walks the table.

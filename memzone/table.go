@@ -159,12 +159,17 @@ func read(s *slot) (w0, w1 uint64) {
 	}
 }
 
+// holdsState tells whether a slot has a state: a live one, or one that is being carried over.
+func holdsState(w0 uint64) bool {
+	return w0&statusMask == live || w0&statusMask == sealed && w0&ownerMask != 0
+}
+
 // each visits the live slots, and those being carried over.
 func (t *table) each(f func(h, state uint64)) {
 	for i := range t.buckets {
 		for j := range t.buckets[i] {
 			a, b := read(&t.buckets[i][j])
-			if a&statusMask == live || a&statusMask == sealed && a&ownerMask != 0 {
+			if holdsState(a) {
 				f(a&ownerMask, b)
 			}
 		}

@@ -291,3 +291,25 @@ func TestResetRace(t *testing.T) {
 		t.Errorf("admitted %d in %d lives, seen twice %d times", admitted.Load(), resets.Load()+1, twice.Load())
 	}
 }
+
+// TestInForce: a zone says something from its first charge until that has drained, in a table and in logs.
+func TestInForce(t *testing.T) {
+	for _, a := range []limitgate.Algorithm{
+		limitgate.Req{Rate: limitgate.PerSecond(1)}, limitgate.Count{Limit: 2, Window: time.Second, Windowing: limitgate.Log},
+	} {
+		z := New(Config{})
+		if z.InForce(t0) {
+			t.Errorf("%T: a zone without a limit says something", a)
+		}
+		l := limiter(t, z, a)
+		if z.InForce(t0) {
+			t.Errorf("%T: an empty zone says something", a)
+		}
+		if _, err := l.TakeAt(context.Background(), t0, "k", 1); err != nil {
+			t.Fatal(err)
+		}
+		if !z.InForce(t0.Add(time.Second-1)) || z.InForce(t0.Add(time.Second)) {
+			t.Errorf("%T: want a second of debt in force for a second", a)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -11,36 +10,59 @@ import (
 )
 
 func newCheck() *cobra.Command {
-	compatible, asJSON := false, false
+	compatible, f := false, lintFlags{}
 	cmd := &cobra.Command{
-		Use:   "check --compat FILE",
-		Short: "tell what of an nginx configuration limitgate does not have",
-		Long: `check --compat reads a configuration that was written for nginx, with all it includes, and lists every directive that
-limitgate does not have, with what leaving it out would change, every value it refuses, and what has no effect here.
-It exits with 1 if limitgate would not start on the file.`,
-		Example: `  limitgate check --compat /etc/nginx/nginx.conf
+		Use:   "check FILE…",
+		Short: "tell what in a configuration limits something else than is meant",
+		Long: `check reads configurations as an expert would, with all they include: limits that never run, that clients get around,
+or that refuse the innocent. Each finding has a rule; docs/rules and --explain tell more of it. A comment
+"# limitgate-check: ignore RULE" before a line or behind it takes a finding away. Then it tells what each limit really
+allows: rate, at once, the worst case in a second and in a minute, and the longest delay.
+It exits with 1 on errors, with --strict on warnings too.
+
+check --compat reads a configuration that was written for nginx and lists every directive that limitgate does not have,
+with what leaving it out would change, every value it refuses, and what has no effect here. It exits with 1 if limitgate
+would not start on the file.`,
+		Example: `  limitgate check /etc/nginx/nginx.conf
+  limitgate check --arithmetic nginx --strict /etc/nginx/nginx.conf
+  limitgate check --explain no-burst
   limitgate check --compat --json /etc/nginx/nginx.conf | jq -r '.[] | select(.verdict == "missing") | .directive'`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !compatible {
-				return errors.New("check needs --compat; limitgate -t -c FILE tells whether a file can be run")
+			if compatible {
+				return compare(cmd, args, f.json)
 			}
-			found := compat.Check(args[0], nil)
-			var err error
-			if asJSON {
-				err = writeJSON(cmd.OutOrStdout(), found)
-			} else {
-				err = writeFindings(cmd.OutOrStdout(), args[0], found)
-			}
-			if err == nil && blocking(found) > 0 {
-				err = exitCode(exitBad)
-			}
-			return err
+			return f.run(cmd.OutOrStdout(), args)
 		},
 	}
-	cmd.Flags().BoolVar(&compatible, "compat", false, "compare with what nginx has")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write an array of {verdict, directive, file, line, message, help}")
+	fl := cmd.Flags()
+	fl.BoolVar(&compatible, "compat", false, "compare with what nginx has")
+	fl.BoolVar(&f.json, "json", false, "write an array of {rule, severity, file, line, message, why, mend}; with --compat of {verdict, directive, file, line, message, help}")
+	fl.BoolVar(&f.sarif, "sarif", false, "write SARIF 2.1.0")
+	fl.BoolVar(&f.strict, "strict", false, "exit with 1 on warnings too")
+	fl.StringVar(&f.arithmetic, "arithmetic", "", "how limit_req counts, exact or nginx, whatever limit_arithmetic says")
+	fl.StringVar(&f.explain, "explain", "", "tell about a rule, or list all")
+	for _, name := range []string{"sarif", "strict", "arithmetic", "explain"} {
+		cmd.MarkFlagsMutuallyExclusive("compat", name)
+	}
 	return cmd
+}
+
+// compare is check --compat.
+func compare(cmd *cobra.Command, args []string, asJSON bool) error {
+	if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+		return err
+	}
+	found := compat.Check(args[0], nil)
+	var err error
+	if asJSON {
+		err = writeJSON(cmd.OutOrStdout(), found)
+	} else {
+		err = writeFindings(cmd.OutOrStdout(), args[0], found)
+	}
+	if err == nil && blocking(found) > 0 {
+		err = exitCode(exitBad)
+	}
+	return err
 }
 
 // blocking counts what keeps limitgate from starting.

@@ -11,7 +11,7 @@ func quotaSpecs() []Spec {
 				"At most N are admitted in a window; refused ones are not counted; 0 refuses all. sliding weighs the previous window by the part of it that still counts " +
 				"(limit to 1048575), fixed begins anew with each window (to 16777215), log keeps the time of each request (to 10000; 8 bytes for each). " +
 				"Windows are 1ms to 366d. Fixed ones are aligned to the epoch, with timezone= to the days of a place (Europe/Berlin), with first=on they begin with a " +
-				"key's first request. limit and window may hold variables; each length of window that they give then has a table of SIZE of its own, and there are at most 16. " +
+				"key's first request. limit and window may hold variables; each length of window that they give then has a table of SIZE of its own, and a zone has at most 16. " +
 				"A changed limit keeps what was counted, a changed window begins afresh."},
 		{Name: "limit_count", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 2, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE]",
 			check: (*checker).checkQuota,

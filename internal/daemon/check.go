@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
 )
@@ -51,10 +53,20 @@ func (s *shared) check(mode CheckMode) int {
 	}
 	if mode.Dump {
 		for _, f := range l.config.Files {
-			fmt.Fprintf(s.options.Stdout, "# configuration file %s:\n%s\n", f.Name, f.Bytes)
+			fmt.Fprintf(s.options.Stdout, "# configuration file %s:\n%s\n", f.Name, withoutKeys(f.Bytes))
 		}
 	}
 	return exitGood
+}
+
+// withoutKeys leaves out what private keys that stand in the configuration itself say: dumps are sent around.
+func withoutKeys(text []byte) []byte {
+	const mark = "PRIVATE KEY-----"
+	if !bytes.Contains(text, []byte(mark)) {
+		return text
+	}
+	key := regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]*` + mark + `).*?(-----END |\z)`)
+	return key.ReplaceAll(text, []byte("$1 not shown $2"))
 }
 
 // Signal sends stop, quit, reopen or reload to the process that runs a configuration, and returns the exit code.

@@ -111,7 +111,8 @@ func TestThousandSlowClients(t *testing.T) {
 	clients := crowd(t, n, g.addr, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
 	eventually(t, 60*time.Second, "a file for each client, and no goroutine besides its own", func() bool {
 		fds, _ := os.ReadDir("/proc/self/fd")
-		return busy.Load() == 0 && len(fds) >= before.files+3*n && runtime.NumGoroutine() <= before.goroutines+n+10
+		// Some files that were open before, of tests that are over, may be closed by now.
+		return busy.Load() == 0 && len(fds) >= before.files+3*n-10 && runtime.NumGoroutine() <= before.goroutines+n+10
 	})
 	now := weigh(t)
 	each := (now.memory - before.memory) / n

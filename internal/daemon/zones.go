@@ -66,6 +66,9 @@ func (u *zoneUse) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 	}
 	first := u.held[id] == nil
 	if first {
+		if err := spec.Grow(u.parts(spec.Name)); err != nil {
+			return nil, err
+		}
 		if err := reserve(spec.Bytes); err != nil {
 			return nil, err
 		}
@@ -92,13 +95,23 @@ func (u *zoneUse) hold(id string, z *zone) {
 	z.mem.Rebind()
 }
 
-// adopt takes over the parts that the running generation has of a zone.
+// parts is how many parts of a zone the generation has.
+func (u *zoneUse) parts(name string) (n int) {
+	for _, z := range u.held {
+		if z.name == name && z.part != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// adopt takes over the parts that the running generation has of a zone, but for those that count nothing any more.
 func (u *zoneUse) adopt(spec phase.ZoneSpec) {
 	if u.zones.runs == nil {
 		return
 	}
 	for id, z := range u.zones.runs.held {
-		if z.name == spec.Name && z.part != "" && z.key == spec.Key && u.held[id] == nil {
+		if z.name == spec.Name && z.part != "" && z.key == spec.Key && u.held[id] == nil && z.mem.InForce(u.zones.now()) {
 			u.hold(id, z)
 			spec.Part = z.part
 			u.specs[id] = spec

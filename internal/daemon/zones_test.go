@@ -248,6 +248,59 @@ func TestPartsOfAZoneSurviveAReload(t *testing.T) {
 	}
 }
 
+// Requests choose the parts: a zone takes sixteen, and a reload drops those that count nothing any more, so that others may come.
+func TestPartsOfAZoneAreBounded(t *testing.T) {
+	now := limitgate.Time(1e18)
+	zs := newZones(func() limitgate.Time { return now })
+	base := spec("one", "$a", 32<<10)
+	base.Parted = true
+	part := func(u *zoneUse, window time.Duration) (limitgate.Outcome, error) {
+		s := base
+		s.Part = window.String()
+		z, err := u.Zone(s)
+		if err != nil {
+			return limitgate.Rejected, err
+		}
+		l, err := limitgate.NewLimiter(z, limitgate.Count{Limit: 1, Window: window, Windowing: limitgate.Log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return outcome(t, l, now, "a"), nil
+	}
+	begin := func() *zoneUse {
+		u := zs.use()
+		if _, err := u.Zone(base); err != nil {
+			t.Fatal(err)
+		}
+		if err := u.commit(); err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	first := begin()
+	for i := range 16 {
+		if _, err := part(first, time.Duration(i+1)*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "1h0m0s would be one more than the 16 tables that a zone may have"
+	if _, err := part(first, time.Hour); err == nil || err.Error() != want {
+		t.Fatalf("the seventeenth: got %v, want %s", err, want)
+	}
+	now = now.Add(10*time.Minute + time.Second) // six windows are in force
+	second := begin()
+	first.close()
+	if got := second.parts("one"); got != 6 || len(zs.byName) != 7 {
+		t.Errorf("after the reload: got %d parts of %d zones, want 6 of 7", got, len(zs.byName))
+	}
+	if got, err := part(second, 16*time.Minute); err != nil || got != limitgate.Rejected {
+		t.Errorf("a window in force: got %v %v, want REJECTED: the count is kept", got, err)
+	}
+	if got, err := part(second, time.Hour); err != nil || got != limitgate.Passed {
+		t.Errorf("a new window: got %v %v, want it passed", got, err)
+	}
+}
+
 func TestZoneThatIsMoreThanTheMachineHas(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("any machine may have what fits into an int here")

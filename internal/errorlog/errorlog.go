@@ -3,6 +3,7 @@
 package errorlog
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"strconv"
@@ -89,7 +90,7 @@ func (l *Log) Begin(dst []byte, level Level, serial uint64) []byte {
 
 // End writes what Begin began, with the newline that ends it.
 func (l *Log) End(level Level, line []byte) {
-	line = append(line, '\n')
+	line = append(oneLine(line), '\n')
 	for _, s := range l.sinks {
 		if level > s.Level {
 			continue
@@ -100,4 +101,24 @@ func (l *Log) End(level Level, line []byte) {
 		}
 		_, _ = s.Writer.Write(line) // a log that can't be written has nowhere to say so
 	}
+}
+
+// oneLine escapes line ends as nginx does in some messages: a decoded path may hold them, and what reads the log to lock
+// clients out must not take the rest of it for a line about somebody else.
+func oneLine(line []byte) []byte {
+	if bytes.IndexByte(line, '\n') < 0 && bytes.IndexByte(line, '\r') < 0 {
+		return line
+	}
+	var b []byte
+	for _, c := range line {
+		switch c {
+		case '\n':
+			b = append(b, `\x0a`...)
+		case '\r':
+			b = append(b, `\x0d`...)
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -31,6 +32,16 @@ func TestWriteFramesALineAndFiltersBySink(t *testing.T) {
 	}
 	if l.On(Debug) || !l.On(Info) {
 		t.Errorf("On(Debug), On(Info) = %v, %v, want false, true", l.On(Debug), l.On(Info))
+	}
+}
+
+func TestAMessageStaysOneLine(t *testing.T) {
+	var out bytes.Buffer
+	l := New(Sink{&out, Error})
+	l.Write(Error, 1, "open() \"/a\r\n2026/11/30 00:00:00 [error] 1#1: *2 limiting requests, client: 192.0.2.1\" failed")
+	const want = `open() "/a\x0d\x0a2026/11/30 00:00:00 [error] 1#1: *2 limiting requests, client: 192.0.2.1" failed` + "\n"
+	if got := out.String(); !strings.HasSuffix(got, "*1 "+want) || strings.Count(got, "\n") != 1 {
+		t.Errorf("got %q, want one line that ends with %q", got, want)
 	}
 }
 

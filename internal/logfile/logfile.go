@@ -212,7 +212,7 @@ type OpenError struct {
 
 // Error returns `open() "PATH" failed (2: No such file or directory)`.
 func (e *OpenError) Error() string {
-	return fmt.Sprintf("%s %q failed (%s)", e.Call, e.Path, errorlog.Errno(e.Err))
+	return fmt.Sprintf("%s \"%s\" failed (%s)", e.Call, e.Path, errorlog.Errno(e.Err))
 }
 
 // Unwrap returns what the system said.

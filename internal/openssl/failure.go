@@ -39,6 +39,7 @@ func failures() [][2]string {
 		{"peer doesn't support any of the certificate's signature algorithms", "error:0A000076:SSL routines::no suitable signature algorithm"},
 		{"client requested unsupported application protocols", "error:0A0000EB:SSL routines::no application protocol"},
 		{"inappropriate protocol fallback", "error:0A000175:SSL routines::inappropriate fallback"},
+		{"received unexpected handshake message", "error:0A0000F4:SSL routines::unexpected message"},
 		{"error decoding message", "error:0A00009F:SSL routines::length mismatch"},
 	}
 }

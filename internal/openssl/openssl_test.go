@@ -122,6 +122,7 @@ func TestGroups(t *testing.T) {
 func TestHandshakeFailure(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"tls: no cipher suite supported by both client and server; client offered: [1301]", "error:0A0000C1:SSL routines::no shared cipher"},
+		{"tls: received unexpected handshake message of type *tls.helloRequestMsg when waiting for *tls.clientHelloMsg", "error:0A0000F4:SSL routines::unexpected message"},
 		{"remote error: tls: unknown certificate authority", "error:0A000418:SSL routines::tlsv1 alert unknown ca:SSL alert number 48"},
 		{"remote error: tls: something new", "alert something new"},
 		{"tls: words of its own", "tls: words of its own"},

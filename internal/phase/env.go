@@ -1,7 +1,9 @@
 package phase
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
@@ -63,9 +65,23 @@ type ZoneSpec struct {
 	Reject    bool // overflow=reject
 
 	// Parted tells that the zone has parts: tables of the same size beside it, each under a name of its own, which are asked
-	// for while requests are served, from any goroutine. A reload keeps them as it keeps zones.
+	// for while requests are served, from any goroutine. A reload keeps those in which something is in force.
 	Parted bool
 	Part   string // which one is asked for; "": the zone itself
+}
+
+// Beside tells whether an ID is that of a part of the same zone.
+func (z ZoneSpec) Beside(id string) bool { return strings.HasPrefix(id, z.Name+"\x00") }
+
+// maxParts bounds the parts of a zone, whichever limits ask for them: requests say which, and each is a table.
+const maxParts = 16
+
+// Grow tells whether the zone may have the part that is asked for beside as many as it has.
+func (z ZoneSpec) Grow(parts int) error {
+	if z.Part == "" || parts < maxParts {
+		return nil
+	}
+	return fmt.Errorf("%s would be one more than the %d tables that a zone may have", z.Part, maxParts)
 }
 
 // Files hands out append-only files by path, one writer for each path, reopened on request.

@@ -7,24 +7,29 @@ import "bytes"
 // in path what to log then.
 func (r *Request) SplitUnsafe(target []byte) (path, args []byte, safe bool) {
 	path, args, _ = bytes.Cut(target, []byte{'?'})
-	if len(path) == 0 || climbs(path) {
+	if len(path) == 0 || Climbs(path) {
 		return target, nil, false
 	}
 	if bytes.IndexByte(path, '%') < 0 {
 		return path, args, true
 	}
 	path = r.Claim(appendDecoded(r.Scratch(), path))
-	return path, args, !climbs(path)
+	return path, args, !Climbs(path)
 }
 
-// climbs reports whether a path has a ".." between slashes, or a zero byte, where a file's name would end.
-func climbs(path []byte) bool {
-	for part := range bytes.SplitSeq(path, []byte{'/'}) {
+// Climbs reports whether a path has a ".." between slashes, or a zero byte, where a file's name would end.
+func Climbs(path []byte) bool {
+	if bytes.IndexByte(path, 0) >= 0 {
+		return true
+	}
+	for more := true; more; {
+		var part []byte
+		part, path, more = bytes.Cut(path, []byte{'/'})
 		if string(part) == ".." {
 			return true
 		}
 	}
-	return bytes.IndexByte(path, 0) >= 0
+	return false
 }
 
 // appendDecoded appends a path with its %XX decoded. Of what looks like an escape and is none the percent sign and a wrong

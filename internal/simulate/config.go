@@ -82,6 +82,15 @@ type zones map[string]*memzone.Zone
 // Zone returns the zone of a name.
 func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 	if z[spec.ID()] == nil {
+		parts := 0
+		for id := range z {
+			if spec.Beside(id) {
+				parts++
+			}
+		}
+		if err := spec.Grow(parts); err != nil {
+			return nil, err
+		}
 		c := memzone.Config{Bytes: spec.Bytes, Seed: 1} // what a full zone does is the same in every run
 		if spec.Reject {
 			c.Overflow = memzone.Reject

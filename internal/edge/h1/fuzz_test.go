@@ -135,7 +135,12 @@ func FuzzConnection(f *testing.F) {
 	_, quick := start(f, s)
 	_, portable := startWith(f, Config{Source: s, Product: "limitgate", Version: "1.0"}, func(c net.Conn) net.Conn { return opaque{c} })
 	f.Fuzz(func(t *testing.T, raw []byte, cut uint16, hidden bool) {
-		books.list, s.faults = books.list[:0], s.faults[:0]
+		books.mu.Lock()
+		books.list = books.list[:0]
+		books.mu.Unlock()
+		s.mu.Lock()
+		s.faults = s.faults[:0]
+		s.mu.Unlock()
 		addr := quick
 		if hidden {
 			addr = portable

@@ -3,7 +3,6 @@ package limit
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
@@ -109,7 +108,7 @@ func (c *compiler) limit(d *conf.Directive, w wish) (limit, bool) {
 	if tellsAddress(w.key.Text) {
 		m.crowd = c.env.Crowd(m.zone)
 	}
-	v := &vary{base: w.base, units: w.cost, algorithm: w.algorithm, windows: map[time.Duration]bool{}}
+	v := &vary{base: w.base, units: w.cost, algorithm: w.algorithm}
 	good := m.key != nil
 	for _, p := range w.varying {
 		if p.word.Text == "" {

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -80,10 +81,13 @@ func (p *policy) restOf(leg *limitgate.Leg, charged bool) rest {
 	if p.window > 0 || p.quota == 0 {
 		return left
 	}
-	// The excess is what this request met, with all of its cost but one.
-	left.debt = int64(d.Excess) - (cost-1)*1000
-	if charged {
+	switch {
+	case charged:
 		left.debt = int64(d.Excess) + 1000
+	case d.Excess == math.MaxInt64: // of an absurd cost, and cut
+		left.debt = 1000 * (p.quota - left.remaining)
+	default: // the excess is what this request met, with all of its cost but one
+		left.debt = int64(d.Excess) - (cost-1)*1000
 	}
 	return left
 }

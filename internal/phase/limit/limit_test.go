@@ -24,6 +24,15 @@ func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 		return nil, errors.New(`limit_req "refused" uses the "` + spec.Key + `" key while previously it used the "$old" key`)
 	}
 	if z[spec.ID()] == nil {
+		parts := 0
+		for id := range z {
+			if spec.Beside(id) {
+				parts++
+			}
+		}
+		if err := spec.Grow(parts); err != nil {
+			return nil, err
+		}
 		c := memzone.Config{Bytes: spec.Bytes}
 		if spec.Reject {
 			c.Overflow = memzone.Reject

@@ -150,6 +150,11 @@ func TestHeadersOfQuotas(t *testing.T) {
 			{0, "/?t=x", `goes on token:PASSED, RateLimit-Policy: "T";q=5;w=5, RateLimit: "T";r=1;t=1`},
 			{0, "/?t=x", `fails 503 token:REJECTED, RateLimit-Policy: "T";q=5;w=5, RateLimit: "T";r=1;t=1, Retry-After: 1`},
 		}},
+		"draft, absurd costs": {"limit_token zone=T cost=$arg_cost; limit_headers draft;", []step{
+			{0, "/?t=x&cost=2", `goes on token:PASSED, RateLimit-Policy: "T";q=5;w=5, RateLimit: "T";r=3;t=1`},
+			{0, "/?t=x&cost=9223372036854775807", `fails 503 token:REJECTED, RateLimit-Policy: "T";q=5;w=5, RateLimit: "T";r=3;t=1`},
+			{0, "/?t=x&cost=9223372036854775", `fails 503 token:REJECTED, RateLimit-Policy: "T";q=5;w=5, RateLimit: "T";r=3;t=1`},
+		}},
 		"legacy, tokens": {"limit_token zone=T cost=2; limit_headers legacy;", []step{
 			{0, "/?t=x", "goes on token:PASSED, X-RateLimit-Limit: 5, X-RateLimit-Remaining: 3, X-RateLimit-Reset: 2"},
 			{0, "/?t=x", "goes on token:PASSED, X-RateLimit-Limit: 5, X-RateLimit-Remaining: 1, X-RateLimit-Reset: 4"},

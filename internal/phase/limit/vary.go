@@ -81,8 +81,6 @@ func orNone(text string) (int64, bool) {
 const (
 	// maxKnown bounds how many different values of its parameters a limit keeps ready.
 	maxKnown = 256
-	// maxWindows bounds the lengths of window that a limit takes from requests: each has a table.
-	maxWindows = 16
 	// maxValue is more than any value that can be read.
 	maxValue = 64
 )
@@ -100,9 +98,8 @@ type vary struct {
 
 	known atomic.Pointer[map[string]*terms] // by the values, each with an end mark; never written, only replaced
 
-	mu      sync.Mutex // of who makes terms
-	windows map[time.Duration]bool
-	told    atomic.Int64 // when a value that can't be read was last told of
+	mu   sync.Mutex   // of who makes terms
+	told atomic.Int64 // when a value that can't be read was last told of
 
 	none terms // what refuses all
 }
@@ -204,9 +201,6 @@ func (v *vary) bind(t *terms, n numbers) error {
 	if err := a.Validate(); err != nil {
 		return err
 	}
-	if !v.windows[n.window] && len(v.windows) == maxWindows {
-		return fmt.Errorf("a window of %v would be one more than the %d lengths that a limit may have", n.window, maxWindows)
-	}
 	zone, err := v.zone(a)
 	if err != nil {
 		return err
@@ -214,7 +208,6 @@ func (v *vary) bind(t *terms, n numbers) error {
 	if t.limiter, err = limitgate.NewLimiter(zone, a); err != nil {
 		return err
 	}
-	v.windows[n.window] = true
 	t.policy = newPolicy(v.limit.zone, a)
 	return nil
 }

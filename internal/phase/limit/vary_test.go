@@ -114,28 +114,57 @@ func TestNumbersThatCantBeReadChargeNobody(t *testing.T) {
 	}
 }
 
-// Whatever values clients make up, a limit keeps a bounded number of them, and of lengths of windows sixteen.
+// Whatever values clients make up, a limit keeps a bounded number of them, and a zone has sixteen lengths of windows.
 func TestManyValuesFillNoMemory(t *testing.T) {
-	b := newBench(t, tiers+`server { location / { limit_req zone=P burst=$arg_b; limit_count zone=W; } }`)
+	h, env := compile(t, tiers+`server { location / { limit_req zone=P burst=$arg_b; limit_count zone=W; } }`, limitgate.Exact)
+	phasetest.Good(t, env)
+	b := &bench{t: t, handler: h, start: start}
 	b.level = errorlog.Crit
 	for i := range 3 * maxKnown {
 		b.ask(0, fmt.Sprintf("/?k=x&rate=%dr/s&b=%s&window=%d", i+1, strings.Repeat("x", i%200), i+1))
 	}
-	h := b.handler.(*handler)
 	for i, want := range []int{maxKnown, maxKnown} {
-		if got := len(*h.earnest[i].vary.known.Load()); got > want {
+		if got := len(*h.(*handler).earnest[i].vary.known.Load()); got > want {
 			t.Errorf("limit %d keeps %d values, want at most %d", i, got, want)
 		}
 	}
-	if got := len(h.earnest[1].vary.windows); got != maxWindows {
-		t.Errorf("got %d lengths of windows, want %d", got, maxWindows)
+	if got := parts(env, "W"); got != 16 {
+		t.Errorf("got %d lengths of windows, want 16", got)
 	}
 	b.level = errorlog.Error
-	b.tell([]step{{10 * time.Second, "/?k=n&rate=1r/s&window=9h", "fails 503 count:REJECTED"}, {10 * time.Second, "/?k=n&rate=1r/s&window=9", "goes on PASSED count:PASSED"}})
-	want := `error: limit_count zone "W": a window of 9h0m0s would be one more than the 16 lengths that a limit may have; the request is refused`
+	b.tell([]step{{10 * time.Second, "/?k=n&rate=1r/s&window=9h", "fails 503 count:REJECTED"}})
+	want := `error: limit_count zone "W": sliding windows of 9h0m0s would be one more than the 16 tables that a zone may have; the request is refused`
 	if got := b.log.Messages(); !strings.HasPrefix(got, want) {
 		t.Errorf("log: got\n%s\nwant\n%s", got, want)
 	}
+}
+
+// A limit that no table can hold brings no more tables into being than one that works.
+func TestLimitsWithoutRoomFillNoMemory(t *testing.T) {
+	h, env := compile(t, `limit_count_zone $arg_k zone=L:32k limit=10000 window=$arg_w algorithm=log; server { location / { limit_count zone=L; } }`, limitgate.Exact)
+	phasetest.Good(t, env)
+	b := &bench{t: t, handler: h, level: errorlog.Error, start: start}
+	for i := range 50 {
+		if r, next := b.ask(time.Duration(i)*time.Second, fmt.Sprintf("/?k=x&w=%d", i+1)); next != phase.Fail || r.Response.Status != 503 {
+			t.Fatalf("window %d: got %s, want it refused", i+1, b.outcome(r, next))
+		}
+	}
+	if got := parts(env, "L"); got != 16 {
+		t.Errorf("got %d tables, want 16", got)
+	}
+	if got, want := b.log.Messages(), "have no room for a log of 10000"; !strings.Contains(got, want) {
+		t.Errorf("log: got\n%s\nwant %s in it", got, want)
+	}
+}
+
+// parts is how many parts a zone has.
+func parts(env *phase.Env, zone string) (n int) {
+	for id := range env.Zones.(zones) {
+		if (phase.ZoneSpec{Name: zone}).Beside(id) {
+			n++
+		}
+	}
+	return n
 }
 
 // A key that many requests ask about with many numbers at once gets what the largest of them allows.

@@ -11,6 +11,7 @@ import (
 	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/logformat"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -85,6 +86,7 @@ func (c *compiler) log(a conf.AccessLog, d *conf.Directive) *accessLog {
 			return nil
 		}
 		l.named = c.env.Logs.Named(c.keeping(), c.env.Now)
+		l.climbs = request.Climbs([]byte(a.Path))
 		return l
 	}
 	var ok bool

@@ -36,8 +36,9 @@ type accessLog struct {
 	to     io.Writer
 	faults faults
 
-	name  *vars.Template // of the file, where it depends on the request; then named writes and to is nil
-	named *logfile.Named
+	name   *vars.Template // of the file, where it depends on the request; then named writes and to is nil
+	named  *logfile.Named
+	climbs bool // the directive's own text has a ".."
 }
 
 // Serve is a phase.Handler. Each line is one Write.
@@ -81,7 +82,12 @@ func (l *accessLog) writeNamed(r *request.Request, line []byte) {
 			return
 		}
 	}
-	_, err := l.named.Write(l.name.Append(r, nil), line)
+	name := l.name.Append(r, nil)
+	if !l.climbs && request.Climbs(name) {
+		r.Logf(errorlog.Error, `"%s" leads out of its folder`+doing, name)
+		return
+	}
+	_, err := l.named.Write(name, line)
 	var open *logfile.OpenError
 	switch {
 	case errors.As(err, &open):

@@ -180,6 +180,8 @@ func TestNamedLog(t *testing.T) {
 		{dir + "none", "c", "", `[error] 0#0: testing "DIR/none" existence failed (2: No such file or directory) while logging request`},
 		{dir + "ab.log", "c", "", `[error] 0#0: testing "DIR/ab.log" existence failed (20: Not a directory) while logging request`},
 		{dir, "/none/d", "", `[crit] 0#0: open() "DIR/a/none/d.log" failed (2: No such file or directory) while logging request`},
+		{dir, "/../b", "", `[error] 0#0: "a/../b.log" leads out of its folder while logging request`},
+		{dir, "b\x00", "", "[error] 0#0: \"ab\x00.log\" leads out of its folder while logging request"},
 	} {
 		log.Reset()
 		r := sample()
@@ -187,11 +189,40 @@ func TestNamedLog(t *testing.T) {
 		r.Settings = &request.Settings{ErrorLog: errorlog.New(errorlog.Sink{Writer: &log, Level: errorlog.Info})}
 		r.Settings.Root.Append = func(_ *request.Request, dst []byte) []byte { return append(dst, c.root...) }
 		h.Serve(r)
-		got, _ := os.ReadFile(dir + "a" + c.uri + ".log")
+		got := []byte(nil)
+		if !strings.Contains(c.uri, "..") {
+			got, _ = os.ReadFile(dir + "a" + c.uri + ".log")
+		}
 		_, said, _ := strings.Cut(log.String(), ": ")
 		_, want, _ := strings.Cut(strings.ReplaceAll(c.logged, "DIR/", dir), ": ")
 		if string(got) != c.want || !strings.HasPrefix(said, want) || (said == "") != (want == "") {
 			t.Errorf("%s below %s: got %q and %q, want %q and %q", c.uri, c.root, got, said, c.want, want)
+		}
+	}
+}
+
+// Whose own text leads up may do so; a client's may not, though the folder that it would come from is there.
+func TestNamedLogAbove(t *testing.T) {
+	dir := t.TempDir() + "/"
+	for _, name := range []string{"logs", "logs/a"} {
+		if err := os.Mkdir(dir+name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fs := &files{byPath: map[string]*file{}, prefix: dir + "logs/"}
+	env, http := load(t, `log_format f $uri; server { access_log ../own$uri.log f; access_log a$uri.log f; }`, fs)
+	r := sample()
+	r.URI = []byte("/../x")
+	r.Settings = &request.Settings{}
+	Compile(env, http.Children[0]).Serve(r)
+	if _, err := os.Stat(dir + "logs/x.log"); err == nil {
+		t.Error("got a log outside of its folder, want none")
+	}
+	r.URI = []byte("-y")
+	Compile(env, http.Children[0]).Serve(r)
+	for _, name := range []string{"own-y.log", "logs/a-y.log"} {
+		if got, _ := os.ReadFile(dir + name); string(got) != "-y\n" {
+			t.Errorf("%s: got %q, want %q", name, got, "-y\n")
 		}
 	}
 }

@@ -58,11 +58,11 @@ func (c *compression) shape(r *request.Request) error {
 // fits reports whether answers of a type are compressed. Of an upstream's type the charset is no part.
 func (c *compression) fits(out *request.Response) bool {
 	t := out.ContentType
-	if len(t) == 0 {
-		return false
-	}
-	if c.types == nil {
+	switch {
+	case c.types == nil: // also one that has none
 		return true
+	case len(t) == 0:
+		return false
 	}
 	if out.Proxied {
 		t = withoutCharset(t)

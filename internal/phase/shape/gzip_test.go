@@ -42,7 +42,8 @@ func TestGzip(t *testing.T) {
 		{"another type", "gzip on;", nil, getRoot, []string{accepts}, false},
 		{"HTML always", on, func(out *request.Response) { out.ContentType = []byte("TEXT/html") }, getRoot, []string{accepts}, true},
 		{"all types", "gzip on; gzip_types *;", nil, getRoot, []string{accepts}, true},
-		{"no type", "gzip on; gzip_types *;", func(out *request.Response) { out.ContentType = nil }, getRoot, []string{accepts}, false},
+		{"all types, none at all", "gzip on; gzip_types *;", func(out *request.Response) { out.ContentType = nil }, getRoot, []string{accepts}, true},
+		{"no type", on, func(out *request.Response) { out.ContentType = nil }, getRoot, []string{accepts}, false},
 		{"a type with a charset", on, func(out *request.Response) { out.ContentType = []byte("text/plain; charset=x") }, getRoot, []string{accepts}, false},
 		{"and an upstream's", on, func(out *request.Response) {
 			out.ContentType, out.Proxied = []byte("text/plain; charset=x"), true

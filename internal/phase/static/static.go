@@ -81,30 +81,11 @@ func (h *Handler) path(r *request.Request) (file string, fault int) {
 	if !r.Appended {
 		rest = r.URI[min(h.root.Alias, len(r.URI)):]
 	}
-	if leaves(rest) {
+	if request.Climbs(rest) {
 		r.Logf(errorlog.Error, "\"%s\" leads out of its root", r.URI)
 		return "", 404
 	}
 	return string(b), 0
-}
-
-// leaves reports whether a path holds a ".." between slashes, or a zero byte.
-func leaves(rest []byte) bool {
-	if bytes.IndexByte(rest, 0) >= 0 {
-		return true
-	}
-	for len(rest) > 0 {
-		segment := rest
-		if i := bytes.IndexByte(rest, '/'); i >= 0 {
-			segment, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = nil
-		}
-		if string(segment) == ".." {
-			return true
-		}
-	}
-	return false
 }
 
 // folder looks for an index (ngx_http_index_handler).

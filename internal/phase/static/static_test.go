@@ -98,6 +98,17 @@ func ask(t testing.TB, h *Handler, line string, fields ...string) (*request.Requ
 	return r, c, log, h.Serve(r)
 }
 
+// try_files and the like may bring a path that a client had a hand in.
+func TestAPathOfVariablesStaysBelowItsRoot(t *testing.T) {
+	h := compile(t, tree(t), "/", "")
+	log := &phasetest.Log{}
+	r := phasetest.Request(t, "GET / HTTP/1.1\r\nHost: h\r\n\r\n", &phasetest.Client{}, log)
+	r.URI = []byte("/../outside")
+	if next := h.Serve(r); next != phase.Fail || r.Response.Status != 404 || !strings.Contains(log.Text(), `"/../outside" leads out of its root`) {
+		t.Errorf("got %v %d and %q, want Fail 404 and a line that says so", next, r.Response.Status, log.Text())
+	}
+}
+
 func TestFiles(t *testing.T) {
 	dir := tree(t)
 	const plain = "200 \nlength: 6\ntype: text/plain\nmodified: 1767323045\nETag: " + etag + "\n"

@@ -133,6 +133,7 @@ func (x *exchange) save() {
 		return
 	}
 	c := x.c
+	c.doubtful = x.pieces || x.headOnly || x.resp.Status == 204 || x.resp.Status == 304
 	x.hold(nil)
 	x.c = nil
 	k.put(c, x.begun+limitgate.Time(x.attempt().Response))

@@ -23,6 +23,11 @@ type conn struct {
 	used   int            // requests so far, the current one included
 	opened limitgate.Time // when it was connected
 	since  limitgate.Time // when it became idle
+
+	// Something may follow the last answer that is none of its own: it had to be without a body, which not every peer knows, or
+	// came in pieces, of which the one read last need not be the last. What came in one piece had no more.
+	doubtful bool
+
 	rd, wr deadline
 	raw    rawConn // the quick way, where the platform has one
 }

@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"io"
+	"net"
 	"strings"
 	"testing"
 
@@ -64,5 +66,21 @@ func TestAClientWritesNoFieldsOfItsOwnIntoAnAnswer(t *testing.T) {
 		if strings.ContainsAny(string(h.Value), "\r\n") {
 			t.Errorf("got %s: %q, want no line ends", h.Name, h.Value)
 		}
+	}
+}
+
+func TestATargetOfVariablesStaysOne(t *testing.T) {
+	seen := make(chan string, 1)
+	b := listen(t, func(c net.Conn, _ int) {
+		head, _ := readRequest(c)
+		seen <- head
+		_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
+	})
+	g := open(t, simple("http://"+b.addr+"$uri"), "/")
+	r := phasetest.Request(t, "GET /a%20b%0d%0aX-Evil:%201%7f?c HTTP/1.1\r\nHost: h\r\n\r\n", &phasetest.Client{}, g.log)
+	g.serve["/"].Serve(r)
+	const want = "GET /a%20b%0D%0AX-Evil:%201%7F HTTP/1.0\r\n"
+	if got := <-seen; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want it to begin with %q", got, want)
 	}
 }

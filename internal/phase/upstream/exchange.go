@@ -41,6 +41,7 @@ type exchange struct {
 	trusted bool           // and nobody looked whether the peer has closed it since
 	fresh   bool           // no kept connection is taken any more
 	sent    bool           // the peer may have seen a part of the request
+	pieces  bool           // the answer took more than one read
 	begun   limitgate.Time // when this attempt began
 	waiting bool           // the stream may call Cancel
 
@@ -201,9 +202,13 @@ func (x *exchange) try() *fault {
 		}
 		err := x.send()
 		if err == nil {
-			return x.readHead()
-		}
-		if !x.repeat(err) {
+			f := x.readHead()
+			if !x.stray(f) {
+				return f
+			}
+			a := x.attempt()
+			*a = request.Attempt{Addr: a.Addr, URL: a.URL, Connect: -1, Header: -1, Response: -1}
+		} else if !x.repeat(err) {
 			return x.sendFault(err)
 		}
 		x.drop()
@@ -215,6 +220,26 @@ func (x *exchange) try() *fault {
 // would have told.
 func (x *exchange) repeat(err error) bool {
 	return x.kept && x.trusted && x.end == 0 && !x.pump.on && x.repeatable() && !errors.Is(err, errTimeout) && !errors.Is(err, errLeft)
+}
+
+// stray reports whether what came on a kept connection that nobody had looked at is not the answer to this request: it makes
+// no sense, or more follows it. Then the peer had sent more than the answer before, and whose that is nobody knows.
+func (x *exchange) stray(f *fault) bool {
+	if !x.kept || !x.trusted {
+		return false
+	}
+	if f != nil {
+		return f.kind == faultAnswer
+	}
+	rest, body := x.in[x.start+x.resp.Size():x.end], x.resp.Body(x.headOnly)
+	for !body.Done() && len(rest) > 0 {
+		skip, data, err := body.Next(rest)
+		if err != nil || skip+data == 0 {
+			return false
+		}
+		rest = rest[skip+data:]
+	}
+	return body.Done() && len(rest) > 0
 }
 
 // repeatable reports whether the request may reach an upstream twice (NGX_HTTP_UPSTREAM_FT_NON_IDEMPOTENT).
@@ -233,7 +258,7 @@ const careful = 20 * time.Millisecond
 func (x *exchange) connect() *fault {
 	if k := x.choice.g.idle; k != nil && !x.fresh {
 		for c := k.take(x.peer); c != nil; c = k.take(x.peer) {
-			x.trusted = time.Duration(x.begun-c.since) <= careful && x.repeatable() && !x.more && !x.stored
+			x.trusted = time.Duration(x.begun-c.since) <= careful && !c.doubtful && x.repeatable() && !x.more && !x.stored
 			if !x.trusted && c.dead() {
 				c.close()
 				continue
@@ -270,7 +295,7 @@ func (x *exchange) connect() *fault {
 // send sends the request and waits for the first bytes of the answer.
 func (x *exchange) send() error {
 	x.start, x.end = 0, 0
-	x.sent = true
+	x.sent, x.pieces = true, false
 	a := x.attempt()
 	if x.more || x.stored {
 		n, err := x.c.write(&x.wait, x.out, x.h.sendTimeout)
@@ -323,6 +348,7 @@ func (x *exchange) readHead() *fault {
 			x.end = copy(x.in, x.in[x.start:x.end])
 			x.start = 0
 		}
+		x.pieces = true
 		n, err := x.c.read(&x.wait, x.in[x.end:], x.h.readTimeout)
 		for errors.Is(err, errTimeout) {
 			more := x.pump.patience(x.h.readTimeout)

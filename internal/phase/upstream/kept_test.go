@@ -90,6 +90,47 @@ func TestClosedKeptConnection(t *testing.T) {
 	}
 }
 
+// What a peer sends behind an answer is not the next client's, however soon that one comes.
+func TestNobodyGetsWhatCameUnasked(t *testing.T) {
+	for _, c := range []struct{ name, method, first, stray string }{
+		{"another answer", "GET", ok, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nEVIL"},
+		{"the end of a body", "GET", ok, "EVIL"},
+		{"behind pieces", "GET", "HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n" + strings.Repeat("x", 20000), "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nEVIL"},
+		{"the body of a HEAD", "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nEVIL"},
+		{"the body of a 304", "GET", "HTTP/1.1 304 Not Modified\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nEVIL"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			turn := make(chan bool)
+			b := listen(t, func(nc net.Conn, n int) {
+				for first := n == 0; ; first = false {
+					if _, err := readRequest(nc); err != nil {
+						return
+					}
+					if !first {
+						_, _ = io.WriteString(nc, ok)
+						continue
+					}
+					_, _ = io.WriteString(nc, c.first)
+					<-turn
+					_, _ = io.WriteString(nc, c.stray)
+					turn <- true
+				}
+			})
+			g := open(t, kept(b.addr), "/")
+			r := phasetest.Request(t, c.method+" / HTTP/1.1\r\nHost: h\r\n\r\n", &phasetest.Client{}, g.log)
+			g.serve["/"].Serve(r)
+			turn <- true
+			<-turn
+			client := &phasetest.Client{}
+			r = phasetest.Request(t, "GET / HTTP/1.1\r\nHost: h\r\n\r\n", client, g.log)
+			g.serve["/"].Serve(r)
+			if got := client.Body(); r.Response.Status != 200 || got != "ok" || strings.Contains(got, "EVIL") {
+				t.Errorf("got %d and %q, want an answer of its own; log %s", r.Response.Status, got, g.log.Text())
+			}
+		})
+	}
+}
+
 // A peer that takes the request and dies without a word is asked once more, not for ever.
 func TestKeptConnectionDiesTwice(t *testing.T) {
 	var conns atomic.Int32

@@ -111,7 +111,7 @@ func (x *exchange) refill() flow {
 	if x.pull.on() && !x.holdBack() {
 		return lost
 	}
-	x.start, x.end = 0, 0
+	x.start, x.end, x.pieces = 0, 0, true
 	n, err := x.c.read(&x.wait, x.pull.most(x.in), x.h.readTimeout)
 	if err == nil {
 		x.end = n

@@ -33,6 +33,7 @@ func (s *spool) readOn() (bool, *fault) {
 	if f != nil {
 		return false, f
 	}
+	x.pieces = true
 	n, err := x.c.read(&s.wait, x.pull.most(to), x.h.readTimeout)
 	if err != nil {
 		f := x.ioFault(err, "readv()")

@@ -1,0 +1,194 @@
+package lint
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const zone10 = "limit_req_zone $binary_remote_addr zone=z:10m rate=10r/s;\n"
+
+// A part of a configuration is read where it belongs, under the name that it was given by.
+func TestParts(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, c := range []struct{ name, text, part, want string }{
+		{"site", "server {\n listen 80;\n location / { limit_req zone=elsewhere burst=1; }\n}\n", "http", ""},
+		{"zones", zone10 + "limit_req_status 429;\n", "http", ""},
+		{"place", "location / {\n return 200;\n}\n", "server", ""},
+		{"own zone", zone10 + "server {\n limit_req zone=z;\n}\n", "http", "no-burst:3 status-default:3"},
+		{"foreign", "fastcgi_param A b;\nmore_words x;\n", "server", "unknown-directive:2"},
+		{"whole", "events {}\nhttp {\n}\n", "", ""},
+		{"wrong", "server {\n limit_req zone=z burst=x;\n}\n", "http", "fault:2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := os.WriteFile("part.conf", []byte(c.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			r := Check(Options{Path: "part.conf"})
+			if got := found(r); r.Part != c.part || got != c.want {
+				t.Errorf("part %q, found %q, want %q, %q", r.Part, got, c.part, c.want)
+			}
+			for _, f := range r.Findings {
+				if f.File != "part.conf" {
+					t.Errorf("file %q", f.File)
+				}
+			}
+		})
+	}
+}
+
+func TestAFileThatIsNotThere(t *testing.T) {
+	r := Check(Options{Path: filepath.Join(t.TempDir(), "none.conf")})
+	if len(r.Findings) != 1 || r.Findings[0].Rule != "fault" || !strings.Contains(r.Findings[0].Message, "No such file") {
+		t.Errorf("got %+v", r.Findings)
+	}
+}
+
+// What limitgate does not have is not a fault of the configuration.
+func TestLacksAreNoFaults(t *testing.T) {
+	r := check(t, "", "events {}\nstream { server { listen 1; } }\nhttp { server { location ~ x { fastcgi_pass unix:/x; } } }\n")
+	if len(r.Findings) != 0 || r.Lacks != 2 {
+		t.Errorf("got %+v, %d lacks", r.Findings, r.Lacks)
+	}
+}
+
+// What a rule finds in other forms than that of its own file.
+func TestOtherForms(t *testing.T) {
+	const v6 = "set_real_ip_from ::/0;\nreal_ip_header X-Forwarded-For;"
+	for _, c := range []struct{ name, rule, http, server string }{
+		{"IPv6", "trust-everybody", v6, ""},
+		{"through a map", "key-forwarded", "map $http_x_forwarded_for $who { default $binary_remote_addr; ~. $http_x_forwarded_for; }\nlimit_req_zone $who zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"braces", "key-forwarded", "limit_req_zone ${http_x_real_ip} zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"user before authentication", "key-chosen", "limit_req_zone $remote_user zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"arguments beside the address", "key-chosen", "limit_req_zone $binary_remote_addr$request_uri zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"unix socket", "proxy-counted", zone10, "listen unix:/x;\nlimit_req zone=z burst=9;"},
+		{"passed on", "proxy-counted", zone10, "proxy_set_header X-Forwarded-For $http_x_forwarded_for;\nlimit_req zone=z burst=9;"},
+		{"scheme asked for", "proxy-counted", zone10, "if ($http_x_forwarded_proto = http) { return 301 /; }\nlimit_req zone=z burst=9;"},
+		{"conn dropped", "limits-dropped", "limit_conn_zone $binary_remote_addr zone=a:10m;\nlimit_conn_zone $server_name zone=b:1m;\nlimit_conn a 9;", "limit_conn b 99;"},
+		{"a whole server that returns", "limit-behind-return", zone10, "limit_req zone=z burst=9;\nreturn 301 https://x;"},
+		{"error_page", "limit-behind-redirect", zone10, "location / { limit_req zone=z burst=9; error_page 502 /e/down; }\nlocation /e/ { internal; limit_req zone=z burst=9; }"},
+		{"http2 on", "conn-below-http2", "limit_conn_zone $binary_remote_addr zone=a:10m;", "http2 on;\nlimit_conn a 9;"},
+		{"an application of another protocol", "login-unlimited", "", "location ~ ^/wp-login\\.php$ { fastcgi_pass unix:/x; }"},
+		{"token endpoint", "login-unlimited", "", "location = /oauth/token { proxy_pass http://127.0.0.1:1; }"},
+		{"wait above a minute", "delay-over-timeout", "limit_req_zone $binary_remote_addr zone=z:10m rate=1r/m;", "limit_req zone=z burst=5;"},
+		{"conn_status alone", "status-mixed", zone10 + "limit_conn_zone $binary_remote_addr zone=a:10m;", "limit_conn_status 429;\nlimit_conn a 99;\nlimit_req zone=z burst=9;"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := check(t, "", "events {}\nhttp {\n"+c.http+"\nserver {\n"+c.server+"\n}\n}\n")
+			if n := strings.Count(" "+found(r), " "+c.rule+":"); n != 1 {
+				t.Errorf("found %q, want %s once", found(r), c.rule)
+			}
+		})
+	}
+}
+
+// A rule that has an exception for what is right has it.
+func TestExceptions(t *testing.T) {
+	for _, c := range []struct{ name, rule, http, server string }{
+		{"known keys only", "key-chosen", "map $http_x_key $who { default \"\"; a alice; }\nlimit_req_zone $who zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"turned away before", "key-chosen", "map $http_x_key $who { default \"\"; a alice; }\nlimit_req_zone $http_x_key zone=z:10m rate=10r/s;",
+			"if ($who = \"\") { return 401; }\nlimit_req zone=z burst=9;"},
+		{"guarded by address", "key-may-be-empty", "limit_req_zone $http_x_key zone=z:10m rate=10r/s;\nlimit_req_zone $binary_remote_addr zone=a:10m rate=10r/s;",
+			"limit_req zone=z burst=9;\nlimit_req zone=a burst=9;"},
+		{"an empty value has a stand-in", "key-may-be-empty", "map $http_x_key $k { default $http_x_key; \"\" $binary_remote_addr; }\nlimit_req_zone $k zone=z:10m rate=10r/s;",
+			"limit_req zone=z burst=9;"},
+		{"private networks", "trust-wide", "set_real_ip_from fc00::/7;\nreal_ip_header X-Forwarded-For;", ""},
+		{"repeated", "limits-dropped", zone10 + "limit_req_zone $server_name zone=s:1m rate=10r/s;\nlimit_req zone=z burst=9;",
+			"location / { limit_req zone=z burst=9; limit_req zone=s burst=9; }"},
+		{"inherited", "limits-dropped", zone10 + "limit_req zone=z burst=9;", "location / { limit_conn_status 429; }"},
+		{"limited by what it inherits", "login-unlimited", zone10, "limit_req zone=z burst=9;\nlocation /login { proxy_pass http://127.0.0.1:1; }"},
+		{"a page that only redirects", "login-unlimited", "", "location /login { return 302 /; }"},
+		{"used elsewhere too", "limit-never-binds", zone10 + "limit_req_zone $binary_remote_addr zone=l:10m rate=1r/s;",
+			"limit_req zone=z burst=9;\nlocation /l { limit_req zone=z burst=9; limit_req zone=l burst=2; }"},
+		{"some servers without a bound", "burst-over-max-conns", zone10 + "upstream u { server 127.0.0.1:1 max_conns=2; server 127.0.0.1:2; }",
+			"location / { limit_req zone=z burst=50 nodelay; proxy_pass http://u; }"},
+		{"what waits is not at once", "burst-over-max-conns", zone10 + "upstream u { server 127.0.0.1:1 max_conns=20; }",
+			"location / { limit_req zone=z burst=50 delay=10; proxy_pass http://u; }"},
+		{"a few at once", "burst-over-a-minute", "limit_req_zone $binary_remote_addr zone=z:10m rate=1r/m;", "limit_req zone=z burst=5 nodelay;"},
+		{"trusted", "proxy-counted", zone10, "listen 80 proxy_protocol;\nset_real_ip_from 10.0.0.0/8;\nreal_ip_header proxy_protocol;\nlimit_req zone=z burst=9;"},
+		{"reached from outside too", "limit-behind-redirect", zone10, "location / { limit_req zone=z burst=9; try_files $uri /app; }\nlocation /app { limit_req zone=z burst=9; }"},
+		{"nothing ran before", "limit-behind-redirect", zone10, "location / { try_files $uri @app; }\nlocation @app { limit_req zone=z burst=9; }"},
+		{"logged by access_log", "refusals-unlogged", zone10 + "log_format l $limit_req_status;", "limit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"dry run of nothing", "dry-run", "", "limit_req_dry_run on;"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := check(t, "", "events {}\nhttp {\n"+c.http+"\nserver {\n"+c.server+"\n}\n}\n")
+			for _, f := range r.Findings {
+				if f.Rule == c.rule || f.Rule == "fault" {
+					t.Errorf("%d: %s [%s]", f.Line, f.Message, f.Rule)
+				}
+			}
+		})
+	}
+}
+
+// Maps that make each other, which no start would accept, do not keep the check from ending.
+func TestMapsInACircle(t *testing.T) {
+	check(t, "", "events {}\nhttp {\nmap $a $b { default $a$b; x $a; }\nmap $b $a { default $b$a; }\nlimit_req_zone $a zone=z:10m rate=1r/s;\n}\n")
+}
+
+func TestJSON(t *testing.T) {
+	r := check(t, "", "events {}\nhttp {\n"+zone10+"}\n")
+	var out bytes.Buffer
+	if err := WriteJSON(&out, []Report{r, r}); err != nil {
+		t.Fatal(err)
+	}
+	var got []map[string]any
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got) != 2 {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	for _, field := range []string{"rule", "severity", "file", "line", "message", "why", "mend"} {
+		if v := got[0][field]; v == nil || v == "" {
+			t.Errorf("no %s in %v", field, got[0])
+		}
+	}
+	if len(got[0]) != 7 {
+		t.Errorf("%d fields, want 7", len(got[0]))
+	}
+}
+
+func TestSARIF(t *testing.T) {
+	r := check(t, "", "events {}\nhttp {\n"+zone10+"}\n")
+	var out bytes.Buffer
+	if err := WriteSARIF(&out, "1", []Report{r}); err != nil {
+		t.Fatal(err)
+	}
+	var log sarifLog
+	if err := json.Unmarshal(out.Bytes(), &log); err != nil {
+		t.Fatal(err)
+	}
+	if log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) != 1 {
+		t.Fatalf("got %+v", log)
+	}
+	res, rules := log.Runs[0].Results[0], log.Runs[0].Tool.Driver.Rules
+	if res.Level != "warning" || rules[res.RuleIndex].ID != res.RuleID || res.RuleID != "zone-unused" || res.Locations[0].Physical.Region.StartLine != 3 {
+		t.Errorf("got %+v", res)
+	}
+	if u := res.Locations[0].Physical.Artifact.URI; !strings.HasPrefix(u, "file:///") {
+		t.Errorf("uri %q", u)
+	}
+}
+
+// The pages in docs/rules are those of the table.
+func TestPagesAreFresh(t *testing.T) {
+	const folder = "../../docs/rules"
+	files, err := filepath.Glob(folder + "/*.md")
+	if err != nil || len(files) != len(Rules())+1 {
+		t.Errorf("%d pages for %d rules and a list (%v): run go generate ./internal/lint", len(files), len(Rules()), err)
+	}
+	pages := map[string]string{"README": Index()}
+	for _, r := range Rules() {
+		bad, _ := arrows(t, filepath.Join("testdata", "bad", r.ID+".conf"))
+		pages[r.ID] = r.Page(bad)
+	}
+	for name, want := range pages {
+		got, err := os.ReadFile(filepath.Join(folder, name+".md"))
+		if err != nil || string(got) != want {
+			t.Errorf("%s.md is not what the table says (%v): run go generate ./internal/lint", name, err)
+		}
+	}
+}

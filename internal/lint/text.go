@@ -1,0 +1,75 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Count counts findings of a severity.
+func (r Report) Count(s Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteText writes a report for people: what was found, what each limit really allows, and what it comes to.
+func WriteText(w io.Writer, r Report) error {
+	var b strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "%s:%d: %s: %s [%s]\n  why: %s\n  mend: %s\n", f.File, f.Line, f.Severity, f.Message, f.Rule, f.Why, f.Mend)
+	}
+	if len(r.Limits) > 0 {
+		if len(r.Findings) > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("What each limit allows a key:\n")
+	}
+	for _, a := range r.Limits {
+		fmt.Fprintf(&b, "%s:%d: %s: %s\n", a.File, a.Line, a.Limit, a.Text)
+	}
+	fmt.Fprintf(&b, "%s: %s, %s, %d info", r.Path, number(r.Count(Error), "error"), number(r.Count(Warning), "warning"), r.Count(Info))
+	if r.Suppressed > 0 {
+		fmt.Fprintf(&b, ", %d suppressed", r.Suppressed)
+	}
+	if r.Part != "" {
+		fmt.Fprintf(&b, "; read as a part of %s", r.Part)
+	}
+	if r.Lacks > 0 {
+		fmt.Fprintf(&b, "; %s not looked at, see check --compat", number(r.Lacks, "directive"))
+	}
+	b.WriteByte('\n')
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func number(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// WriteJSON writes the findings of all reports as one array.
+func WriteJSON(w io.Writer, reports []Report) error {
+	all := []Finding{}
+	for _, r := range reports {
+		all = append(all, r.Findings...)
+	}
+	return encode(w, all)
+}
+
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
