@@ -27,8 +27,8 @@ func mix(a, b uint64) uint64 {
 }
 
 // sum hashes a key by multiplications with secret words, 16 bytes at a time. Most keys are addresses of at most 16 bytes:
-// for those it is a third of the instructions of hash/maphash, whose entry alone takes more. Those from 8 on, which are
-// most of them, are two words that may overlap, and hashed in the caller.
+// for those it is a third of the instructions of hash/maphash, whose entry alone takes more. Those of 8
+// bytes and more are two words, which may overlap.
 func (s *seed) sum(key string) uint64 {
 	n := len(key)
 	if n < 8 || n > 16 {

@@ -11,8 +11,8 @@ import (
 	"github.com/limitgate/limitgate"
 )
 
-// TestSpendIsDo: Spend decides what Do decides in mode Spend, and leaves the same states, whatever the limit, the key, the time,
-// the cost and the way of the look, in zones with much room and with little.
+// TestSpendIsDo: Spend decides what Do decides in mode Spend, and leaves the same states, whatever the limit, the key, the time
+// and the cost, in zones with much room and with little.
 func TestSpendIsDo(t *testing.T) {
 	ctx := context.Background()
 	for _, a := range []limitgate.Algorithm{
@@ -22,43 +22,40 @@ func TestSpendIsDo(t *testing.T) {
 		limitgate.Count{Limit: 3, Window: 10 * time.Millisecond},
 		limitgate.Count{Limit: 3, Window: 10 * time.Millisecond, Windowing: limitgate.Fixed},
 		limitgate.Count{Limit: 3, Window: 10 * time.Millisecond, Windowing: limitgate.Log},
-		limitgate.Pace{Rate: 100},
+		limitgate.Pace{Rate: 100, Burst: 5, Queue: time.Second},
 	} {
 		for _, size := range []int{bucketBytes, 8 * bucketBytes, 64 * bucketBytes} {
-			for _, large := range []bool{false, true} {
-				var zones [2]*Zone
-				var limits [2]limitgate.Limit
-				for i := range zones {
-					zones[i] = New(Config{Bytes: size, Seed: 7})
-					zones[i].table.Load().large = large
-					limits[i] = limitgate.Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}
-					if err := zones[i].Bind(&limits[i]); err != nil {
-						t.Fatal(err)
-					}
+			var zones [2]*Zone
+			var limits [2]limitgate.Limit
+			for i := range zones {
+				zones[i] = New(Config{Bytes: size, Seed: 7})
+				limits[i] = limitgate.Limit{Algorithm: a, Kind: a.Kind(), Steps: a.Compile()}
+				if err := zones[i].Bind(&limits[i]); err != nil {
+					t.Fatal(err)
 				}
-				r, now, passed := rand.New(rand.NewPCG(1, uint64(size))), t0, 0
-				for range 3000 {
-					now = now.Add(time.Duration(r.IntN(40)-2) * 10 * time.Microsecond)
-					key := strings.Repeat(string(rune('a'+r.IntN(26))), r.IntN(20))
-					if r.IntN(2) == 0 {
-						key = "192.0.2.7"
-					}
-					cost := limitgate.Cost(1 + r.IntN(8)/7)
-					got := zones[0].Spend(now, &limits[0], key, cost)
-					want, _, err := zones[1].Do(ctx, now, &limits[1], key, cost, limitgate.Spend)
-					if got != want || err != nil {
-						t.Fatalf("%+v in %d bytes, large %v: %q at %d, cost %d: got %+v, want %+v %v", a, size, large, key, now, cost, got, want, err)
-					}
-					if got.Admitted() {
-						passed++
-					}
+			}
+			r, now, passed := rand.New(rand.NewPCG(1, uint64(size))), t0, 0
+			for range 3000 {
+				now = now.Add(time.Duration(r.IntN(40)-2) * 10 * time.Microsecond)
+				key := strings.Repeat(string(rune('a'+r.IntN(26))), r.IntN(20))
+				if r.IntN(2) == 0 {
+					key = "192.0.2.7"
 				}
-				if got, want := states(zones[0]), states(zones[1]); !maps.Equal(got, want) {
-					t.Errorf("%+v in %d bytes, large %v: states %v, want %v", a, size, large, got, want)
+				cost := limitgate.Cost(1 + r.IntN(8)/7)
+				got := zones[0].Spend(now, &limits[0], key, cost)
+				want, _, err := zones[1].Do(ctx, now, &limits[1], key, cost, limitgate.Spend)
+				if got != want || err != nil {
+					t.Fatalf("%+v in %d bytes: %q at %d, cost %d: got %+v, want %+v %v", a, size, key, now, cost, got, want, err)
 				}
-				if passed == 0 || passed == 3000 {
-					t.Errorf("%+v in %d bytes: %d of 3000 admitted: the test shows nothing", a, size, passed)
+				if got.Admitted() {
+					passed++
 				}
+			}
+			if got, want := states(zones[0]), states(zones[1]); !maps.Equal(got, want) {
+				t.Errorf("%+v in %d bytes: states %v, want %v", a, size, got, want)
+			}
+			if passed == 0 || passed == 3000 {
+				t.Errorf("%+v in %d bytes: %d of 3000 admitted: the test shows nothing", a, size, passed)
 			}
 		}
 	}
@@ -69,27 +66,4 @@ func states(z *Zone) map[uint64]uint64 {
 	m := map[uint64]uint64{}
 	z.each(func(h, state uint64) { m[h] = state })
 	return m
-}
-
-// TestNear: the slot of a key in the line where its look begins is found at each place of it, in small tables and in large ones, and
-// what has another fingerprint is nobody's.
-func TestNear(t *testing.T) {
-	for _, large := range []bool{false, true} {
-		for start := range uint64(ways) {
-			h := uint64(0xabcd<<48) | start<<8
-			for i := range uint(ways / 2) {
-				tb := newTable(bucketBytes, 0)
-				tb.large = large
-				c := tb.candidates(h)
-				s := c.slot(i)
-				s.W0, s.W1 = h|live, 5
-				if got := tb.near(h); got != s {
-					t.Errorf("large %v, start %d: did not find place %d", large, start, i)
-				}
-				if got := tb.near(h ^ 1<<20); got.W0&ownerMask == h^1<<20 {
-					t.Errorf("large %v, start %d: found a key that is not there", large, start)
-				}
-			}
-		}
-	}
 }

@@ -22,8 +22,6 @@ const (
 	ways        = 8
 	bucketBytes = ways * 16
 	crowded     = 5 // hot states in the first bucket from which an insert looks at the second
-
-	cached = 4 << 20 // bytes of a table that the caches near a processor may hold
 )
 
 // slot is one state with its owner.
@@ -35,7 +33,6 @@ type bucket [ways]slot
 // table is a fixed array of slots.
 type table struct {
 	buckets []bucket
-	large   bool                  // more than cached
 	gen     uint64                // counts the resizes, as far as it fits into a life
 	next    atomic.Pointer[table] // set before the first slot is sealed, and never changed
 }
@@ -47,7 +44,7 @@ func newTable(size int, gen uint64) *table {
 	off := int(-uintptr(unsafe.Pointer(&mem[0])) & (bucketBytes - 1))
 	// In bounds: off is below bucketBytes, and n buckets are n*bucketBytes. The heap does not move, so the alignment, which
 	// CAS and the cache lines need, stays. The slice keeps mem alive.
-	return &table{buckets: unsafe.Slice((*bucket)(unsafe.Pointer(&mem[off])), n), large: n*bucketBytes > cached, gen: gen & (1<<(64-genShift) - 1)}
+	return &table{buckets: unsafe.Slice((*bucket)(unsafe.Pointer(&mem[off])), n), gen: gen & (1<<(64-genShift) - 1)}
 }
 
 func (t *table) bytes() int { return len(t.buckets) * bucketBytes }
@@ -113,29 +110,6 @@ func (b *bucket) find(start uint, h uint64) (p *slot, w0, w1 uint64) {
 		}
 	}
 	return nil, 0, 0
-}
-
-// near gives the one slot that can be the live one of h in the cache line where its look begins; who asks has to see whether it
-// is. The first place is it most times. In a large table it is so less often, for that is made for many keys, and there all four
-// are compared without a branch on what they hold: while a processor waits for memory it goes on to the next request, which is
-// in vain if it guessed wrong. In a small one the guess is rather right, and does not wait for the comparisons.
-func (t *table) near(h uint64) *slot {
-	b, start := t.first(h)
-	if s := &b[start%ways]; !t.large && atomic.LoadUint64(&s.W0)&ownerMask == h {
-		return s
-	}
-	// In bounds: the first or the second half of the bucket.
-	line := (*[ways / 2]slot)(unsafe.Pointer(&b[start&(ways/2)]))
-	i := same(&line[1], h) + 2*same(&line[2], h) + 3*same(&line[3], h)
-	return &line[i%uint(len(line))]
-}
-
-// same is 1 if a slot has the fingerprint, otherwise 0.
-func same(s *slot, h uint64) (n uint) {
-	if atomic.LoadUint64(&s.W0)&ownerMask == h {
-		n = 1
-	}
-	return n
 }
 
 // find looks for the live slot of h.

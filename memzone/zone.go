@@ -170,17 +170,8 @@ func (z *Zone) Do(_ context.Context, now limitgate.Time, l *limitgate.Limit, key
 // Spend implements limitgate.Spender: what most requests are, in as few steps as that takes, and otherwise do.
 func (z *Zone) Spend(now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost) limitgate.Decision {
 	h := (z.seed.sum(key) ^ l.Salt) & ownerMask // 0 is no fingerprint, and that of no live slot
-	p := z.table.Load().near(h)
-	// The words may be of two instants. The swap succeeds only if they are what p holds.
-	w0 := atomic.LoadUint64(&p.W0)
-	if injecting {
-		disturb()
-	}
-	w1 := atomic.LoadUint64(&p.W1)
-	if w0&^versionMask == h|live && l.Quick(limitgate.State(w1), now, cost) {
-		if injecting {
-			disturb()
-		}
+	b, start := z.table.Load().first(h)
+	if p, w0, w1 := b.find(start, h); p != nil && l.Quick(limitgate.State(w1), now, cost) {
 		if n, d := l.QuickStep(now); pair.CAS(p, w0, w1, w0, uint64(n)) {
 			return d
 		}
