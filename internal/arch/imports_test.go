@@ -38,7 +38,7 @@ var imports = map[string][]string{
 	"internal/daemon":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
-	"internal/simulate":         {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/header", "internal/phase", "internal/pipeline", "internal/request", "internal/vars"},
+	"internal/simulate":         {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/pipeline", "internal/request", "internal/vars"},
 	"internal/compat":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/phase", "internal/pipeline", "internal/vars"},
 	"internal/lint":             {".", "internal/conf", "internal/conf/syntax"},
 	"internal/lint/gendocs":     {"internal/lint"},

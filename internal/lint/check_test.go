@@ -56,6 +56,51 @@ func TestLacksAreNoFaults(t *testing.T) {
 	}
 }
 
+// What a rule finds in other forms than that of its own file.
+func TestOtherForms(t *testing.T) {
+	const v6 = "set_real_ip_from ::/0;\nreal_ip_header X-Forwarded-For;"
+	for _, c := range []struct{ name, rule, http, server string }{
+		{"IPv6", "trust-everybody", v6, ""},
+		{"through a map", "key-forwarded", "map $http_x_forwarded_for $who { default $binary_remote_addr; ~. $http_x_forwarded_for; }\nlimit_req_zone $who zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"braces", "key-forwarded", "limit_req_zone ${http_x_real_ip} zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"user before authentication", "key-chosen", "limit_req_zone $remote_user zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"arguments beside the address", "key-chosen", "limit_req_zone $binary_remote_addr$request_uri zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"unix socket", "proxy-counted", zone10, "listen unix:/x;\nlimit_req zone=z burst=9;"},
+		{"passed on", "proxy-counted", zone10, "proxy_set_header X-Forwarded-For $http_x_forwarded_for;\nlimit_req zone=z burst=9;"},
+		{"scheme asked for", "proxy-counted", zone10, "if ($http_x_forwarded_proto = http) { return 301 /; }\nlimit_req zone=z burst=9;"},
+		{"conn dropped", "limits-dropped", "limit_conn_zone $binary_remote_addr zone=a:10m;\nlimit_conn_zone $server_name zone=b:1m;\nlimit_conn a 9;", "limit_conn b 99;"},
+		{"a whole server that returns", "limit-behind-return", zone10, "limit_req zone=z burst=9;\nreturn 301 https://x;"},
+		{"error_page", "limit-behind-redirect", zone10, "location / { limit_req zone=z burst=9; error_page 502 /e/down; }\nlocation /e/ { internal; limit_req zone=z burst=9; }"},
+		{"http2 on", "conn-below-http2", "limit_conn_zone $binary_remote_addr zone=a:10m;", "http2 on;\nlimit_conn a 9;"},
+		{"an application of another protocol", "login-unlimited", "", "location ~ ^/wp-login\\.php$ { fastcgi_pass unix:/x; }"},
+		{"token endpoint", "login-unlimited", "", "location = /oauth/token { proxy_pass http://127.0.0.1:1; }"},
+		{"wait above a minute", "delay-over-timeout", "limit_req_zone $binary_remote_addr zone=z:10m rate=1r/m;", "limit_req zone=z burst=5;"},
+		{"conn_status alone", "status-mixed", zone10 + "limit_conn_zone $binary_remote_addr zone=a:10m;", "limit_conn_status 429;\nlimit_conn a 99;\nlimit_req zone=z burst=9;"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := check(t, "", "events {}\nhttp {\n"+c.http+"\nserver {\n"+c.server+"\n}\n}\n")
+			if n := strings.Count(" "+found(r), " "+c.rule+":"); n != 1 {
+				t.Errorf("found %q, want %s once", found(r), c.rule)
+			}
+		})
+	}
+}
+
+// What nginx takes and limitgate does not is no error of the file, and a typing error stays one.
+func TestOnlyNginx(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"location ~ ^/(?!x) { return 204; }", "not-in-limitgate:4"},
+		{"location ~ ^/(x { return 204; }", "fault:4"},
+		{"listen 443 quic;", "not-in-limitgate:4"},
+		{"listen 443 quick;", "fault:4"},
+		{"error_log memory:1m;", "not-in-limitgate:4"},
+	} {
+		if got := found(check(t, "", "events {}\nhttp {\nserver {\n"+c.line+"\n}\n}\n")); got != c.want {
+			t.Errorf("%s: %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
 // A rule that has an exception for what is right has it.
 func TestExceptions(t *testing.T) {
 	for _, c := range []struct{ name, rule, http, server string }{

@@ -67,6 +67,7 @@ type model struct {
 	limits     []*limit
 	limitOf    map[*conf.Directive]*limit
 	scopes     []*conf.Scope // all of http, outer ones first
+	listens    []listen
 	vars       map[string]*variable
 }
 
@@ -96,6 +97,7 @@ func newModel(cfg *conf.Config, arithmetic limitgate.Arithmetic) *model {
 			}
 		}
 	})
+	m.listens = readListens(m.scopes)
 	return m
 }
 

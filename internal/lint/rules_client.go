@@ -66,9 +66,10 @@ type listen struct {
 	server *conf.Scope
 }
 
-func (m *model) listens() []listen {
+// readListens reads those of all servers.
+func readListens(scopes []*conf.Scope) []listen {
 	var list []listen
-	for _, s := range m.scopes {
+	for _, s := range scopes {
 		if s.Kind != conf.Server {
 			continue
 		}
@@ -144,48 +145,65 @@ func findOneHop(m *model, say report) {
 }
 
 func findProxyCounted(m *model, say report) {
-	for _, l := range m.listens() {
-		reason := ""
-		switch {
-		case l.ProxyProtocol:
-			reason = "it is reached through a proxy that sends the PROXY protocol"
-		case l.Unix != "":
-			reason = "all its clients come over a unix socket"
-		case m.tellsOfProxy(l.server):
-			reason = "it looks at X-Forwarded-Proto, which a proxy in front of it sets"
+	for _, server := range m.scopes {
+		if server.Kind != conf.Server {
+			continue
 		}
+		reason := m.behindProxy(server)
 		if reason == "" {
 			continue
 		}
 		for _, s := range m.scopes {
-			if !inside(s, l.server) || len(s.All("set_real_ip_from")) > 0 {
+			if !inside(s, server) || len(s.All("set_real_ip_from")) > 0 {
 				continue
 			}
 			for _, limit := range m.limitsAt(s, kinds()...) {
-				if p := m.parts(limit.zone.key.Text); slices.ContainsFunc(p, peerAddress) {
-					say(limit.at, fmt.Sprintf("%s: %s, and no set_real_ip_from is in force", where(l.server), reason))
+				if slices.ContainsFunc(m.parts(limit.zone.key.Text), peerAddress) {
+					say(limit.at, fmt.Sprintf("%s: %s, and no set_real_ip_from is in force", where(server), reason))
 				}
 			}
 		}
 	}
 }
 
+// behindProxy says by what a server is known to have a proxy in front; it returns "" where nothing tells.
+func (m *model) behindProxy(server *conf.Scope) string {
+	for _, l := range m.listens {
+		switch {
+		case l.server != server:
+		case l.ProxyProtocol:
+			return "it is reached through a proxy that sends the PROXY protocol"
+		case l.Unix != "":
+			return "its clients come over a unix socket"
+		}
+	}
+	if tellsOfProxy(server) {
+		return "it passes on or asks for headers that a proxy in front of it sets"
+	}
+	return ""
+}
+
 func peerAddress(name string) bool { return byAddress(name) && name != "proxy_protocol_addr" }
 
-// tellsOfProxy reports whether a server asks for what only a proxy in front of it would send.
-func (m *model) tellsOfProxy(server *conf.Scope) bool {
+// tellsOfProxy reports whether a server asks for, or passes on as it came, what only a proxy in front of it would send.
+func tellsOfProxy(server *conf.Scope) bool {
 	found := false
 	server.Walk(func(s *conf.Scope) {
 		if s.Kind&(conf.IfServer|conf.IfLocation) != 0 {
 			for _, w := range s.Opener.Args {
-				found = found || slices.Contains(names(w.Text), "http_x_forwarded_proto")
+				found = found || slices.ContainsFunc(names(w.Text), proxySays)
 			}
 		}
 		for _, d := range s.Own("proxy_set_header") {
-			found = found || slices.Contains(names(d.Arg(1)), "http_x_forwarded_proto")
+			found = found || slices.ContainsFunc(names(d.Arg(1)), proxySays)
 		}
 	})
 	return found
+}
+
+// proxySays reports whether a variable is a header that clients do not send of themselves.
+func proxySays(name string) bool {
+	return name == "http_x_forwarded_proto" || claimed(name) && name != "proxy_add_x_forwarded_for"
 }
 
 func findNoProxyLine(m *model, say report) {
@@ -193,7 +211,7 @@ func findNoProxyLine(m *model, say report) {
 		if d.Arg(0) != "proxy_protocol" || !m.whole && d.Scope.Kind == conf.HTTP {
 			return
 		}
-		for _, l := range m.listens() {
+		for _, l := range m.listens {
 			if l.ProxyProtocol && (inside(l.server, d.Scope) || inside(d.Scope, l.server)) {
 				return
 			}

@@ -61,7 +61,7 @@ func (m *model) speaksHTTP2(server *conf.Scope) bool {
 	if flag(server, "http2") {
 		return true
 	}
-	for _, l := range m.listens() {
+	for _, l := range m.listens {
 		if l.server == server && l.HTTP2 {
 			return true
 		}

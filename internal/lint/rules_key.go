@@ -31,6 +31,11 @@ func keyRules() []Rule {
 			Mend:    "Count something of the request.",
 			Example: "limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s;",
 			find:    findEarly},
+		{ID: "key-unique", Severity: Error, Title: "a key that is another one with each request or connection",
+			Why:     "Whoever comes again is counted anew, so that nobody ever reaches the limit and the zone fills with keys of no use.",
+			Mend:    "Count what stays the same for a client.",
+			Example: "limit_req_zone $binary_remote_addr zone=one:10m rate=10r/s;",
+			find:    findUnique},
 		{ID: "key-without-dollar", Severity: Error, Title: "the name of a variable without its dollar sign as a key",
 			Why:     "The key is the same text for everybody, so that all clients share the budget of one.",
 			Mend:    "Write the dollar sign.",
@@ -163,6 +168,16 @@ func findEarly(m *model, say report) {
 	}
 }
 
+func findUnique(m *model, say report) {
+	for _, z := range m.zones {
+		for _, name := range m.parts(z.key.Text) {
+			if unique(name) {
+				say(z.at, fmt.Sprintf("zone %q counts by $%s, which does not come again", z.name, name))
+			}
+		}
+	}
+}
+
 // late reports whether a variable is of the upstream or of the answer.
 func late(name string) bool {
 	return strings.HasPrefix(name, "upstream_") || strings.HasPrefix(name, "sent_http_") || strings.HasPrefix(name, "sent_trailer_") ||
@@ -238,5 +253,5 @@ func findWholeV6(m *model, say report) {
 }
 
 func (m *model) listensOnV6() bool {
-	return slices.ContainsFunc(m.listens(), func(l listen) bool { return l.Addr.Is6() && !l.Addr.IsLoopback() })
+	return slices.ContainsFunc(m.listens, func(l listen) bool { return l.Addr.Is6() && !l.Addr.IsLoopback() })
 }

@@ -108,8 +108,18 @@ func chosen(name string) bool {
 		}
 	}
 	switch name {
-	case "args", "query_string", "request_uri", "request", "remote_user", "request_id", "proxy_add_x_forwarded_for", "remote_port",
-		"connection", "http2", "request_body", "content_length", "content_type":
+	case "args", "query_string", "request_uri", "request", "remote_user", "proxy_add_x_forwarded_for", "request_body", "content_length",
+		"content_type":
+		return true
+	}
+	return false
+}
+
+// unique reports whether a variable is another one with each request or connection.
+func unique(name string) bool {
+	switch name {
+	case "request_id", "connection", "connection_requests", "remote_port", "realip_remote_port", "proxy_protocol_port", "msec", "request_time",
+		"time_local", "time_iso8601", "connection_time":
 		return true
 	}
 	return false

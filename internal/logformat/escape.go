@@ -17,6 +17,9 @@ func escapeDefault(dst []byte, n int) []byte {
 	})
 }
 
+// AppendJSON appends text as the inside of a JSON string, as escape=json writes it.
+func AppendJSON(dst []byte, text string) []byte { return escapeJSON(append(dst, text...), len(dst)) }
+
 // escapeJSON makes what dst holds from n on the inside of a JSON string. Bytes above ASCII stay, valid UTF-8 or not.
 func escapeJSON(dst []byte, n int) []byte {
 	more := 0

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/logformat"
 )
 
 // appendAnswer writes what was decided, as a line of JSON.
@@ -78,19 +79,7 @@ func appendMillis(b []byte, d time.Duration) []byte {
 	return b
 }
 
-// appendText writes a JSON text. Bytes above ASCII are left as they are.
+// appendText writes a JSON text.
 func appendText(b []byte, s string) []byte {
-	const digits = "0123456789abcdef"
-	b = append(b, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c < ' ':
-			b = append(b, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		default:
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
+	return append(logformat.AppendJSON(append(b, '"'), s), '"')
 }

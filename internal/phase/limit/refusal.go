@@ -8,6 +8,7 @@ import (
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/logformat"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -62,26 +63,10 @@ func appendProblem(b []byte, status int, zone string, after int64) []byte {
 	}
 	b = append(append(b, `{"type":"about:blank","title":"`...), title...)
 	b = strconv.AppendInt(append(b, `","status":`...), int64(status), 10)
-	b = appendJSON(append(b, `,"limit":"`...), zone)
+	b = logformat.AppendJSON(append(b, `,"limit":"`...), zone)
 	b = append(b, '"')
 	if after > 0 {
 		b = strconv.AppendInt(append(b, `,"retry_after":`...), after, 10)
 	}
 	return append(b, "}\n"...)
-}
-
-// appendJSON writes what stands in a JSON text; bytes above ASCII are left as they are.
-func appendJSON(b []byte, s string) []byte {
-	const digits = "0123456789abcdef"
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c < ' ':
-			b = append(b, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		default:
-			b = append(b, c)
-		}
-	}
-	return b
 }
