@@ -100,6 +100,16 @@ func fileRules() []Rule {
 			Why:  "A gateway that is started or reloaded with a fault goes on with the old configuration, or does not start.",
 			Mend: "Correct the line; limitgate -t -c FILE tells the same in nginx's words.",
 			find: findFaults},
+		{ID: "not-in-limitgate", Severity: Info, Title: "a value that nginx takes and limitgate does not",
+			Why:  "Nothing is wrong with it in nginx; limitgate does not start on the file, and what depends on the line was not looked at.",
+			Mend: "Nothing, with nginx. To run the file here, write it without what the message names; check --compat lists all of it.",
+			find: func(m *model, say report) {
+				for _, e := range m.errs.List() {
+					if onlyNginx(e) && !m.lacking(e) {
+						say(e.Pos, sentence(e))
+					}
+				}
+			}},
 		{ID: "include-missing", Severity: Info, Title: "an included file that is not there",
 			Why:  "What it holds was not looked at, so a limit or a zone may seem to be missing; the gateway itself does not start without it.",
 			Mend: "Check the file where it is installed, with all it includes.",
@@ -132,20 +142,30 @@ func fileRules() []Rule {
 // findFaults tells what conf found, without the directives that are only not here: those are nginx's, and check --compat tells
 // of them.
 func findFaults(m *model, say report) {
-	lacking := map[conf.Pos]bool{}
-	for _, l := range m.cfg.Lacks {
-		lacking[l.Pos] = true
-	}
 	for _, e := range m.errs.List() {
-		if lacking[e.Pos] || missing(e) || !m.whole && elsewhere(e.Msg) {
-			continue
+		if !m.lacking(e) && !missing(e) && !onlyNginx(e) && (m.whole || !elsewhere(e.Msg)) {
+			say(e.Pos, sentence(e))
 		}
-		text := e.Msg
-		if e.Help != "" {
-			text += "; " + e.Help
-		}
-		say(e.Pos, text)
 	}
+}
+
+// lacking reports whether a fault is a directive that limitgate does not have.
+func (m *model) lacking(e *conf.Error) bool {
+	return slices.ContainsFunc(m.cfg.Lacks, func(l conf.Lack) bool { return l.Pos == e.Pos })
+}
+
+func sentence(e *conf.Error) string {
+	if e.Help == "" {
+		return e.Msg
+	}
+	return e.Msg + "; " + e.Help
+}
+
+// onlyNginx reports whether a fault is about what nginx has and limitgate does not: constructs of PCRE, HTTP/3, addresses that are
+// looked up again, and what says so itself.
+func onlyNginx(e *conf.Error) bool {
+	return strings.HasPrefix(e.Help, "expressions are RE2: ") || strings.Contains(e.Msg, "not supported by limitgate") ||
+		strings.Contains(e.Msg, "ngx_http_v3_module") || e.Msg == `invalid parameter "resolve"`
 }
 
 // elsewhere reports whether a fault of a part says only that something is declared in the file it is a part of.

@@ -86,6 +86,21 @@ func TestOtherForms(t *testing.T) {
 	}
 }
 
+// What nginx takes and limitgate does not is no error of the file, and a typing error stays one.
+func TestOnlyNginx(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"location ~ ^/(?!x) { return 204; }", "not-in-limitgate:4"},
+		{"location ~ ^/(x { return 204; }", "fault:4"},
+		{"listen 443 quic;", "not-in-limitgate:4"},
+		{"listen 443 quick;", "fault:4"},
+		{"error_log memory:1m;", "not-in-limitgate:4"},
+	} {
+		if got := found(check(t, "", "events {}\nhttp {\nserver {\n"+c.line+"\n}\n}\n")); got != c.want {
+			t.Errorf("%s: %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
 // A rule that has an exception for what is right has it.
 func TestExceptions(t *testing.T) {
 	for _, c := range []struct{ name, rule, http, server string }{

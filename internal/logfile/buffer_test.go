@@ -229,3 +229,19 @@ func TestNamed(t *testing.T) {
 		t.Errorf("without keeping: got %v", err)
 	}
 }
+
+// closer counts how often it is closed.
+type closer int
+
+func (c *closer) Close() error { *c++; return nil }
+
+func TestWhatIsKeptIsClosedOnce(t *testing.T) {
+	use := New(os.Stdout, os.Stderr).Use(t.TempDir() + "/")
+	var c closer
+	use.Keep(&c)
+	for range 2 {
+		if err := use.Close(); err != nil || c != 1 {
+			t.Fatalf("got %v and closed %d times, want once", err, c)
+		}
+	}
+}

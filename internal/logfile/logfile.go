@@ -84,6 +84,7 @@ type Use struct {
 
 	buffers []*buffer
 	named   []*Named
+	others  []io.Closer
 }
 
 // Use returns an owner without files, which resolves relative paths below prefix.
@@ -110,6 +111,10 @@ func (u *Use) Append(path string) (io.Writer, error) {
 	u.held = append(u.held, f)
 	return f, nil
 }
+
+// Keep makes the owner close something else that lines go to, such as a connection to a syslog, with its files. For one
+// goroutine at a time.
+func (u *Use) Keep(c io.Closer) { u.others = append(u.others, c) }
 
 func (fs *Files) open(path string) (*File, error) {
 	if f, ok := fs.byPath[path]; ok {
@@ -147,7 +152,10 @@ func (u *Use) Close() error {
 	for _, n := range u.named {
 		n.Close()
 	}
-	u.buffers, u.named = nil, nil
+	for _, c := range u.others {
+		errs = append(errs, c.Close())
+	}
+	u.buffers, u.named, u.others = nil, nil, nil
 	for _, f := range u.held {
 		if f.uses--; f.uses > 0 {
 			continue

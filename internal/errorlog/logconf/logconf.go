@@ -31,7 +31,7 @@ func Compile(s *conf.Scope, files Files, errs *conf.Errors, fallback *errorlog.L
 		}
 		level, _ := errorlog.ParseLevel(l.Level)
 		if l.Syslog != nil {
-			sinks = append(sinks, errorlog.Sink{Writer: errorlog.NewSyslog(Syslog(l.Syslog)), Level: level})
+			sinks = append(sinks, errorlog.Sink{Writer: Syslog(l.Syslog, files), Level: level})
 			continue
 		}
 		w, err := files.Append(l.Dest)
@@ -44,8 +44,16 @@ func Compile(s *conf.Scope, files Files, errs *conf.Errors, fallback *errorlog.L
 	return errorlog.New(sinks...)
 }
 
-// Syslog translates the destination of a log.
-func Syslog(s *conf.Syslog) errorlog.SyslogConfig {
+// Syslog returns the destination of a log. Where files closes what it is given to keep, that ends with it.
+func Syslog(s *conf.Syslog, files Files) *errorlog.Syslog {
+	log := errorlog.NewSyslog(syslogConfig(s))
+	if owner, keeps := files.(interface{ Keep(c io.Closer) }); keeps {
+		owner.Keep(log)
+	}
+	return log
+}
+
+func syslogConfig(s *conf.Syslog) errorlog.SyslogConfig {
 	c := errorlog.SyslogConfig{
 		Network: "udp", Address: net.JoinHostPort(s.Server.Host, strconv.Itoa(s.Server.Port)),
 		Facility: s.Facility, Severity: s.Severity, Tag: s.Tag, NoHostname: s.NoHostname,

@@ -79,7 +79,7 @@ error_log syslog:server=unix:/dev/log; events {}`)
 	var got []errorlog.SyslogConfig
 	for _, d := range cfg.Main.All("error_log") {
 		if l, good := conf.ReadErrorLog(d, errs); good {
-			got = append(got, Syslog(l.Syslog))
+			got = append(got, syslogConfig(l.Syslog))
 		}
 	}
 	want := []errorlog.SyslogConfig{
@@ -88,5 +88,21 @@ error_log syslog:server=unix:/dev/log; events {}`)
 	}
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// keeper is files that close what they are given.
+type keeper struct {
+	memory
+	kept []io.Closer
+}
+
+func (k *keeper) Keep(c io.Closer) { k.kept = append(k.kept, c) }
+
+func TestSyslogEndsWithTheFiles(t *testing.T) {
+	cfg, errs := load(t, `error_log syslog:server=127.0.0.1; events {}`)
+	k := &keeper{}
+	if Compile(cfg.Main, k, errs, nil); len(k.kept) != 1 {
+		t.Errorf("got %d destinations to close, want 1", len(k.kept))
 	}
 }

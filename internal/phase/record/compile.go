@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/limitgate/limitgate/internal/conf"
-	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/errorlog/logconf"
 	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/logformat"
@@ -111,7 +110,7 @@ func (c *compiler) keeping() (k logfile.Keeping) {
 func (c *compiler) writer(a conf.AccessLog, d *conf.Directive) (io.Writer, bool) {
 	errs := c.env.Errors
 	if a.Syslog != nil {
-		return errorlog.NewSyslog(logconf.Syslog(a.Syslog)), true
+		return logconf.Syslog(a.Syslog, c.env.Files), true
 	}
 	var w io.Writer
 	var err error
