@@ -108,6 +108,9 @@ func (c *compiler) limit(d *conf.Directive, w wish) (limit, bool) {
 	if tellsAddress(w.key.Text) {
 		m.crowd = c.env.Crowd(m.zone)
 	}
+	if w.tarpit > 0 {
+		m.tarpit, m.held = w.tarpit, c.env.Held(m.zone)
+	}
 	v := &vary{base: w.base, units: w.cost, algorithm: w.algorithm}
 	good := m.key != nil
 	for _, p := range w.varying {
