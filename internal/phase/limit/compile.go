@@ -23,7 +23,7 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	if s.Kind == conf.HTTP {
 		c.declare()
 	}
-	h := &handler{headers: readHeaders(s), refusal: readRefusal(env, s), exempt: readExempt(env, s)}
+	h := &handler{headers: readHeaders(s), refusal: readRefusal(env, s), exempt: env.Exempt(s)}
 	for _, k := range []kind{byReq, byCount, byToken} {
 		into := &h.earnest
 		g := c.group(s, k)
