@@ -281,6 +281,28 @@ func TestFieldCasesAGateway(t *testing.T) {
 			t.Errorf("four answers at 100 kB/s for 2 s: got %.0f bytes, want %.0f", got, want)
 		}
 	})
+	t.Run("28 shared", func(t *testing.T) { // limit_bandwidth is for all answers of a key together, and each gets its part
+		g := fieldSite(t, "limit_bandwidth_zone $binary_remote_addr zone=b:1m rate=100k;", "location / { limit_bandwidth zone=b; root .; }")
+		g.Write("part", strings.Repeat("x", 50<<10))
+		begun := time.Now()
+		answers := atOnce(t, g.Addr(8080), "/part", 4)
+		took, want := time.Since(begun), 2*time.Second
+		if n := count(answers, 200); n != 4 || took < want*9/10 || took > want*11/10 {
+			t.Errorf("four answers of 50 kB at 100 kB/s together: got %d after %v, want 4 after %v", n, took, want)
+		}
+	})
+	t.Run("30", func(t *testing.T) { // a refusal that is held back; that they are bounded: internal/phase/limit.TestHeldRefusalsAreBounded
+		g := fieldSite(t, zone, "location / { limit_req zone=a reject_delay=200ms; "+pass+" }")
+		ask(t, g, "/")
+		begun := time.Now()
+		answers := atOnce(t, g.Addr(8080), "/", 20)
+		if got, took := count(answers, 429), time.Since(begun); got != 20 || took < 200*time.Millisecond || took > 3*time.Second {
+			t.Errorf("20 at once: got %d refused after %v, want all after 200ms, beside each other", got, took)
+		}
+		if left := atOnce(t, g.Addr(8080), "/", 1); count(left, 429) != 1 {
+			t.Errorf("one more: got %v, want 429", left)
+		}
+	})
 }
 
 // Section A, and 37 of section B: what a configuration may say, and what a reload keeps.

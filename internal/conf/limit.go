@@ -3,6 +3,7 @@ package conf
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // minZone is the smallest zone nginx takes: eight pages of 4k.
@@ -32,7 +33,9 @@ type LimitReq struct {
 	Delay     int64
 	DelayFrom Word
 	NoDelay   bool // nothing waits, whatever Delay says
-	At        Pos
+	// RejectDelay is how long a refusal is held back; 0: not at all.
+	RejectDelay time.Duration
+	At          Pos
 }
 
 // LimitConnZone is a limit_conn_zone directive.
@@ -106,6 +109,10 @@ func readOverflow(a Word, value string, errs *Errors) (reject, ok bool) {
 // ReadLimitReq reads a limit_req directive.
 func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 	l := LimitReq{At: d.Pos}
+	if len(d.Args) > 3 && !d.has("reject_delay=") { // so many arguments nginx does not read
+		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
+		return l, false
+	}
 	named := false
 	for _, a := range d.Args {
 		name, value, _ := strings.Cut(a.Text, "=")
@@ -130,6 +137,11 @@ func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 			return l, false
 		case a.Text == "nodelay":
 			l.DelayFrom, l.NoDelay = Word{}, true
+		case name == "reject_delay":
+			p := parameters{d: d, errs: errs, ok: true}
+			if l.RejectDelay = p.rejectDelay(a, value); !p.ok {
+				return l, false
+			}
 		default:
 			badParameter(d, a, errs)
 			return l, false

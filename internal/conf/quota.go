@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,7 +39,9 @@ type LimitQuota struct {
 	Zone     string
 	Cost     int64 // 0 where CostFrom tells it
 	CostFrom Word
-	At       Pos
+	// RejectDelay is how long a refusal is held back; 0: not at all.
+	RejectDelay time.Duration
+	At          Pos
 }
 
 // ReadLimitCountZone reads a limit_count_zone directive.
@@ -114,6 +117,8 @@ func ReadLimitQuota(d *Directive, errs *Errors) (LimitQuota, bool) {
 			if p.ok && l.Cost == 0 && l.CostFrom.Text == "" {
 				p.invalid(a, name, "a cost is a whole number from 1")
 			}
+		case name == "reject_delay" && found:
+			l.RejectDelay = p.rejectDelay(a, value)
 		default:
 			p.unknown(a)
 		}
@@ -146,14 +151,14 @@ func (p *parameters) unknown(a Word) {
 	p.ok = false
 }
 
+// has tells whether a parameter is there.
+func (d *Directive) has(prefix string) bool {
+	return slices.ContainsFunc(d.Args, func(a Word) bool { return strings.HasPrefix(a.Text, prefix) })
+}
+
 // need reports a parameter that is not there.
 func (p *parameters) need(name, help string) {
-	for _, a := range p.d.Args {
-		if strings.HasPrefix(a.Text, name+"=") {
-			return
-		}
-	}
-	if p.ok {
+	if p.ok && !p.d.has(name+"=") {
 		p.fault(p.d.Pos, `"`+p.d.Name+`" must have "`+name+`" parameter`, "add "+help)
 	}
 }
@@ -190,6 +195,17 @@ func (p *parameters) window(a Word, value string) (time.Duration, Word) {
 		p.invalid(a, "window", "a time is a whole number of seconds or a sum such as 1h 30m, 10s, 250ms")
 	}
 	return t, Word{}
+}
+
+// maxRejectDelay is the longest time that a refusal is held back: no client waits longer.
+const maxRejectDelay = time.Hour
+
+func (p *parameters) rejectDelay(a Word, value string) time.Duration {
+	t, ok := ParseDuration(value)
+	if !ok || t == 0 || t > maxRejectDelay {
+		p.invalid(a, "reject_delay", "a refusal is held back for a time from 1ms to 1h, for example 200ms")
+	}
+	return t
 }
 
 func (p *parameters) rate(a Word, value string) (Rate, Word) {

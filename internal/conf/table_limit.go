@@ -9,13 +9,15 @@ func limitSpecs() []Spec {
 				"count on 24 bytes for each key that is limited at one time. Beyond that number, which the error log names at start (level notice), more than one new key in " +
 				"10,000 finds no room: it takes that of the key closest to drained, or with overflow=reject (not in nginx) is refused. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to three decimals: 10r/s, 30r/m, 0.5r/s. " +
 				"Without rate= it is 1r/s. Beyond nginx RATE may hold variables, so that a map gives a rate to each tier of clients: see limit_req."},
-		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 3, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N]",
+		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 4, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N] [reject_delay=TIME]",
 			check: (*checker).checkReq,
 			Doc: "Limits requests by a zone. 1 + burst pass at once; those beyond delay= (0 by default) wait until the rate allows them, with nodelay none " +
 				"waits; those beyond burst are refused. burst and delay are whole numbers from 1. Several limits act together: any refusal counts for " +
 				"none, and the longest wait wins. All limit_req directives of a scope replace the inherited ones. Beyond nginx burst and delay, as rate of the zone, may hold variables; " +
 				"burst may then be 0 or empty, delay too, or nodelay. A value that can't be read counts as the strictest: a burst or delay as none, any other refuses the request, " +
-				"and the error log tells at most once a second."},
+				"and the error log tells at most once a second. reject_delay=TIME (not in nginx), from 1ms to 1h, holds refusals of the limit back: who is refused is answered after that time, " +
+				"the log line is written at once, and Retry-After counts from the refusal. At most 1,000 refusals of a zone are held at one time, of all kinds and places that use it; those beyond go out at once. " +
+				"A client that leaves meanwhile is logged with 499. A refusal that is held takes no place of limit_conn, and in dry run nothing waits."},
 		{Name: "limit_req_status", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "CODE", Default: "503", check: numberIn(400, 599),
 			Doc: "The status of requests that limit_req refuses, from 400 to 599. 429 says what is meant; 503 is the default for nginx's sake."},
 		{Name: "limit_req_log_level", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",

@@ -13,10 +13,10 @@ func quotaSpecs() []Spec {
 				"Windows are 1ms to 366d. Fixed ones are aligned to the epoch, with timezone= to the days of a place (Europe/Berlin), with first=on they begin with a " +
 				"key's first request. limit and window may hold variables; each length of window that they give then has a table of SIZE of its own, and a zone has at most 16. " +
 				"A changed limit keeps what was counted, a changed window begins afresh."},
-		{Name: "limit_count", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 2, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE]",
+		{Name: "limit_count", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 3, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME]",
 			check: (*checker).checkQuota,
 			Doc: "Limits requests by a limit_count_zone. It acts together with limit_req and limit_token: all of them are asked, and only where none refuses all are " +
-				"charged. A request counts as VALUE, 1 by default; VALUE may hold variables, and where it is 0 the limit does not count the request. All limit_count directives " +
+				"charged. A request counts as VALUE, 1 by default; VALUE may hold variables, and where it is 0 the limit does not count the request. reject_delay= is as for limit_req. All limit_count directives " +
 				"of a scope replace the inherited ones."},
 		quotaStatus("limit_count"), quotaLevel("limit_count"), quotaDryRun("limit_count"),
 		{Name: "limit_token_zone", Beyond: true, Contexts: HTTP, Min: 4, Max: 5, Merge: Own, Repeat: true,
@@ -24,14 +24,24 @@ func quotaSpecs() []Spec {
 			Doc: "Declares a zone of token buckets. KEY is a text with variables; requests whose key is empty are not counted. " + sizes +
 				"A bucket is full at first, holds N tokens, and fills at RATE, continuously; a request takes as many as it costs, or is refused; a capacity of 0 refuses all. rate and capacity may hold " +
 				"variables. A bucket fills in at most 73 years."},
-		{Name: "limit_token", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 2, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE]",
+		{Name: "limit_token", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 3, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME]",
 			check: (*checker).checkQuota,
 			Doc: "Limits requests by a limit_token_zone, together with limit_req and limit_count. A request takes VALUE tokens, 1 by default; VALUE may hold variables, and where it is 0 " +
-				"it takes none. All limit_token directives of a scope replace the inherited ones."},
+				"it takes none. reject_delay= is as for limit_req. All limit_token directives of a scope replace the inherited ones."},
 		quotaStatus("limit_token"), quotaLevel("limit_token"), quotaDryRun("limit_token"),
+		{Name: "limit_bandwidth_zone", Beyond: true, Contexts: HTTP, Min: 3, Max: 5, Merge: Own, Repeat: true,
+			Usage: "KEY zone=NAME:SIZE rate=BYTES [burst=BYTES] [overflow=evict | reject]", check: (*checker).checkBandwidthZone,
+			Doc: "Declares a zone that counts the bytes of answers. KEY is a text with variables; answers whose key is empty are not held. SIZE is as for limit_req_zone. BYTES of rate " +
+				"is how many bytes a second all answers of a key get together, 1 to 100,000,000,000; burst, 0 by default, is how many a key may be ahead of that before its answers wait. " +
+				"A full zone forgets the key that is closest to drained; with overflow=reject an answer of a new key waits until there is room. A changed rate or burst keeps what a key owes."},
+		{Name: "limit_bandwidth", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 1, Usage: "zone=NAME | off", Default: "off",
+			check: (*checker).checkBandwidth,
+			Doc: "Holds answers to the rate of a limit_bandwidth_zone, which all answers of a key share; limit_rate is for each answer alone, and where both are in force the slower acts. " +
+				"An answer goes in pieces of a 25th of a second, and each waits for those of the others that came before, so that answers of a key get equal parts. Bodies count, as they are " +
+				"sent (compressed, if they are), and heads do not. The key is that of when the body begins. A client that leaves gives nothing back; clients of limit_exempt are not held."},
 		{Name: "limit_exempt", Beyond: true, Contexts: httpToLocation, Min: 1, Max: Any, Merge: List, Repeat: true, Usage: "ADDRESS | ADDRESS/BITS | unix: … | none",
 			check: read(ReadExempt),
-			Doc: "Clients that no limit counts: neither limit_req nor limit_count, limit_token or limit_conn, and their variables stay without a value. limit_rate is not " +
+			Doc: "Clients that no limit counts: neither limit_req nor limit_count, limit_token, limit_conn or limit_bandwidth, and their variables stay without a value. limit_rate is not " +
 				"concerned. The client is the real one, behind set_real_ip_from. All limit_exempt directives of a scope replace the inherited ones; none alone takes them away."},
 		{Name: "limit_error_body", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 1, Usage: "html | json | FILE", Default: "html", check: read(ReadErrorBody),
 			Doc: "What the answer to a refused request says: html is the page of its status, json a problem (RFC 9457) with the name of the zone and, where there is one, the time to retry " +

@@ -10,6 +10,7 @@ const (
 	forConn  zoneUse = "limit_conn_zone"
 	forCount zoneUse = "limit_count_zone"
 	forToken zoneUse = "limit_token_zone"
+	forBytes zoneUse = "limit_bandwidth_zone"
 
 	forSessions zoneUse = "ssl_session_cache"
 	forUpstream zoneUse = "zone NAME SIZE"

@@ -47,6 +47,7 @@ type Env struct {
 	Fixed      bool
 
 	crowds map[string]*Crowd // by zone
+	held   map[string]*Held  // by zone
 }
 
 // Zones hands out zones by name. The same name gives the same state in every program of a process.

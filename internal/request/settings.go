@@ -145,10 +145,12 @@ type Shaper interface {
 	SendBody(r *Request, p []byte) error
 }
 
-// Pace is how far a response held to limit_rate is; package shape keeps it.
+// Pace is how far a response held to limit_rate is, and whose bytes it shares; package shape keeps it.
 type Pace struct {
-	Begun bool // the rate was looked up
-	Held  bool // the rate counts, and State with it
+	Begun bool   // the rate was looked up
+	Key   []byte // of limit_bandwidth, in request memory; empty: not held
+	Told  bool   // that its zone has no room
+	Held  bool   // the rate counts, and State with it
 	Rate  int64
 	After int64 // bytes that go before the rate counts
 	Sent  int64 // bytes so far, head and framing included as far as they are known

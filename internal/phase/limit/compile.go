@@ -23,7 +23,7 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	if s.Kind == conf.HTTP {
 		c.declare()
 	}
-	h := &handler{headers: readHeaders(s), refusal: readRefusal(env, s), exempt: readExempt(env, s)}
+	h := &handler{headers: readHeaders(s), refusal: readRefusal(env, s), exempt: env.Exempt(s)}
 	for _, k := range []kind{byReq, byCount, byToken} {
 		into := &h.earnest
 		g := c.group(s, k)
@@ -107,6 +107,9 @@ func (c *compiler) limit(d *conf.Directive, w wish) (limit, bool) {
 	m := limit{zone: w.spec.Name, key: c.env.Vars.CompileWord(w.key, c.env.Errors)}
 	if tellsAddress(w.key.Text) {
 		m.crowd = c.env.Crowd(m.zone)
+	}
+	if w.tarpit > 0 {
+		m.tarpit, m.held = w.tarpit, c.env.Held(m.zone)
 	}
 	v := &vary{base: w.base, units: w.cost, algorithm: w.algorithm}
 	good := m.key != nil

@@ -18,6 +18,9 @@ type limit struct {
 	fixed terms        // where no parameter holds variables
 	vary  *vary        // where some do
 	crowd *phase.Crowd // where the key tells the client's address
+
+	tarpit time.Duration // how long a refusal is held back: reject_delay
+	held   *phase.Held   // those that are; nil without a tarpit
 }
 
 // terms are a limit as it is for a request: with its parameters for that request.

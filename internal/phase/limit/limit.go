@@ -158,9 +158,24 @@ func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) ph
 			r.Report.RetryAfter = after
 		}
 	}
+	if m.held != nil && r.Report == nil && !m.holdBack(r) {
+		r.Logf(errorlog.Info, "client prematurely closed connection")
+		r.Leave(499)
+		return phase.Done
+	}
 	r.Fail(g.status)
 	h.refusal.add(r, m.zone, after)
 	return phase.Fail
+}
+
+// holdBack waits before a refusal goes out, unless as many as may be are waiting; it reports false where the client left.
+func (m *limit) holdBack(r *request.Request) bool {
+	if !m.held.Enter() {
+		return true
+	}
+	stays := r.Stream.Sleep(m.tarpit)
+	m.held.Leave()
+	return stays
 }
 
 // connections takes the places of limit_conn, which the program gives back when the request ends. One with a report that was

@@ -17,6 +17,7 @@ type wish struct {
 	varying  []wishedValue // what may hold some
 	cost     limitgate.Cost
 	costFrom conf.Word
+	tarpit   time.Duration // how long a refusal is held back
 
 	// algorithm makes the limit of all its numbers; nil means that it refuses all.
 	algorithm func(n numbers) limitgate.Algorithm
@@ -50,6 +51,7 @@ func (c *compiler) read(d *conf.Directive, k kind) (wish, bool) {
 		w, found := c.zone(l.Zone, k)
 		w.base.burst, w.base.delay, w.base.noDelay = l.Burst, l.Delay, l.NoDelay
 		w.varying = append(w.varying, wishedValue{"burst", l.BurstFrom}, wishedValue{"delay", l.DelayFrom})
+		w.tarpit = l.RejectDelay
 		return w, good && found
 	case byConn:
 		l, good := conf.ReadLimitConn(d, c.env.Errors)
@@ -59,7 +61,7 @@ func (c *compiler) read(d *conf.Directive, k kind) (wish, bool) {
 	}
 	l, good := conf.ReadLimitQuota(d, c.env.Errors)
 	w, found := c.zone(l.Zone, k)
-	w.cost, w.costFrom = limitgate.Cost(l.Cost), l.CostFrom
+	w.cost, w.costFrom, w.tarpit = limitgate.Cost(l.Cost), l.CostFrom, l.RejectDelay
 	return w, good && found
 }
 

@@ -43,6 +43,7 @@ func (set *Set) Compile(env *phase.Env, s *conf.Scope) request.Shaper {
 	h.steps = append(h.steps, ranges{most: number(env, s, "max_ranges", math.MaxInt32)})
 	h.rate = compileAmount(env, s, "limit_rate")
 	h.after = compileAmount(env, s, "limit_rate_after")
+	h.share = compileBandwidth(env, s)
 	return h
 }
 

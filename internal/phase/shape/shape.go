@@ -22,6 +22,7 @@ type Handler struct {
 	steps []step // that the head goes through, in order
 	rate  amount
 	after amount
+	share *bandwidth // nil: none
 }
 
 var _ request.Shaper = (*Handler)(nil)
@@ -83,12 +84,12 @@ func (h *Handler) SendBody(r *request.Request, p []byte) error {
 		h.begin(r)
 	}
 	if pace.Rate == 0 {
-		return r.Stream.SendBody(p)
+		return h.pass(r, p)
 	}
 	for len(p) > 0 {
 		n, wait := take(pace, h.now(), int64(len(p)))
 		if n > 0 {
-			if err := r.Stream.SendBody(p[:n]); err != nil {
+			if err := h.pass(r, p[:n]); err != nil {
 				return err
 			}
 			p = p[n:]
@@ -99,6 +100,14 @@ func (h *Handler) SendBody(r *request.Request, p []byte) error {
 		}
 	}
 	return nil
+}
+
+// pass sends p, which the response itself may send now, when those it shares its bandwidth with let it.
+func (h *Handler) pass(r *request.Request, p []byte) error {
+	if h.share == nil || len(r.Pace.Key) == 0 {
+		return r.Stream.SendBody(p)
+	}
+	return h.share.send(r, p, h.now)
 }
 
 // hold sends what there is and waits. Only now is it known how much the head and the framing came to, which count as they
@@ -125,6 +134,9 @@ func (h *Handler) begin(r *request.Request) {
 	r.Pace.Rate = r.LimitRate.BytesPerSec
 	if r.Pace.Rate > 0 {
 		r.Pace.After = h.after.of(r)
+	}
+	if h.share != nil {
+		h.share.begin(r)
 	}
 }
 

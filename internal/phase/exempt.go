@@ -1,19 +1,18 @@
-package limit
+package phase
 
 import (
 	"net/netip"
 
 	"github.com/limitgate/limitgate/internal/conf"
-	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/trust"
 )
 
-// readExempt reads limit_exempt: whom no limit counts. It returns nil where there is nobody.
-func readExempt(env *phase.Env, s *conf.Scope) *trust.Nets {
+// Exempt reads limit_exempt: whom no limit counts. It returns nil where there is nobody.
+func (e *Env) Exempt(s *conf.Scope) *trust.Nets {
 	var prefixes []netip.Prefix
 	unix := false
 	for _, d := range s.All("limit_exempt") {
-		list, _ := conf.ReadExempt(d, env.Errors)
+		list, _ := conf.ReadExempt(d, e.Errors)
 		for _, n := range list {
 			if n.Unix {
 				unix = true
