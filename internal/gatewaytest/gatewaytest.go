@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -137,9 +138,16 @@ func (g *Gateway) Fill(text string) string {
 // found free and the moment a gateway binds it, a connection of some other test must not be given it.
 const firstPort, lastPort = 20_000, 32_000
 
+// ports counts on from a random one, so that no two tests of a process are given the same.
+var ports = sync.OnceValue(func() *atomic.Int64 {
+	n := &atomic.Int64{}
+	n.Store(rand.Int64N(lastPort - firstPort))
+	return n
+})
+
 func freePort(t testing.TB) string {
 	for range 100 {
-		p := strconv.Itoa(firstPort + rand.IntN(lastPort-firstPort))
+		p := strconv.Itoa(firstPort + int(ports().Add(1)%(lastPort-firstPort)))
 		if ln, err := net.Listen("tcp", "127.0.0.1:"+p); err == nil {
 			ln.Close()
 			return p
