@@ -1,7 +1,6 @@
 package compat
 
 import (
-	"io"
 	"slices"
 	"strings"
 
@@ -95,7 +94,7 @@ func idle(main *conf.Scope) []Finding {
 // opened or kept.
 func compile(cfg *conf.Config, errs *conf.Errors) {
 	p := pipeline.New(&phase.Env{
-		Vars: vars.NewTable(vars.Facts{}), Errors: errs, Zones: zones{}, Files: noFiles{}, Now: limitgate.Now,
+		Vars: vars.NewTable(vars.Facts{}), Errors: errs, Zones: zones{}, Files: phase.NoFiles{}, Now: limitgate.Now,
 	}, cfg)
 	p.Close()
 }
@@ -110,9 +109,3 @@ func (z zones) Zone(s phase.ZoneSpec) (limitgate.Zone, error) {
 	}
 	return z[s.Name], nil
 }
-
-// noFiles opens nothing. It implements phase.Files.
-type noFiles struct{}
-
-// Append opens nothing.
-func (noFiles) Append(string) (io.Writer, error) { return io.Discard, nil }

@@ -90,6 +90,12 @@ type Files interface {
 	Append(path string) (io.Writer, error)
 }
 
+// NoFiles is the Files of programs that only decide: it opens nothing and drops what is written.
+type NoFiles struct{}
+
+// Append opens nothing.
+func (NoFiles) Append(string) (io.Writer, error) { return io.Discard, nil }
+
 // Logs hands out files for access logs, beyond those that are plainly appended to.
 type Logs interface {
 	// Buffer is Files.Append with a buffer in front. The error is logfile.ErrConflict where the path has another one.

@@ -3,7 +3,6 @@ package simulate
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/limitgate/limitgate"
@@ -54,7 +53,7 @@ func Open(o Options) (*Simulator, error) {
 	s := &Simulator{}
 	clock := func() limitgate.Time { return s.now }
 	env := &phase.Env{
-		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: s.wall}), Errors: errs, Zones: zones{}, Files: noFiles{}, Now: clock,
+		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: s.wall}), Errors: errs, Zones: zones{}, Files: phase.NoFiles{}, Now: clock,
 		Prefix: o.Prefix, Dir: filepath.Dir(o.File), Fixed: o.Arithmetic != "",
 	}
 	if o.Arithmetic == "nginx" {
@@ -99,9 +98,3 @@ func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 	}
 	return z[spec.ID()], nil
 }
-
-// noFiles is where a simulation writes logs. It implements phase.Files.
-type noFiles struct{}
-
-// Append opens nothing.
-func (noFiles) Append(string) (io.Writer, error) { return io.Discard, nil }
