@@ -32,6 +32,7 @@ var imports = map[string][]string{
 	"internal/request":          {".", "internal/header", "internal/errorlog", "internal/tempfile", "internal/trust"},
 	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
+	"internal/accesslog":        {"internal/conf", "internal/logformat", "internal/vars"},
 	"internal/edge":             {"internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
 	"internal/phase":            {".", "internal/conf", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
