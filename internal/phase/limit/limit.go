@@ -8,6 +8,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/limitfields"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/trust"
@@ -152,7 +153,7 @@ func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) ph
 	}
 	after := int64(0)
 	if wait := d.RetryAfter(); wait > 0 {
-		after = seconds(wait)
+		after = limitfields.Seconds(wait)
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 		if r.Report != nil {
 			r.Report.RetryAfter = after
@@ -225,15 +226,6 @@ func undecided(r *request.Request, err error) phase.Next {
 	r.Logf(errorlog.Error, "asking the limits: %s", err)
 	r.Fail(500)
 	return phase.Fail
-}
-
-// seconds rounds a time up to whole seconds, at least one.
-func seconds(d time.Duration) int64 {
-	n := int64(d / time.Second)
-	if d%time.Second > 0 {
-		n++
-	}
-	return max(1, n)
 }
 
 // claimInt writes n in request memory.
