@@ -26,6 +26,10 @@ type Report struct {
 	// that of an error page by now. It is of no meaning without Limits.
 	Scope int
 
+	// Vouched tells that the client's password is known to have been good, or not to have been asked for. Whoever wants the
+	// report says so.
+	Vouched bool
+
 	keys   []byte // those of Limits
 	waited bool   // for its Delay
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/pipeline"
 )
 
@@ -16,8 +17,9 @@ import (
 type Gate struct {
 	Config  *conf.Config
 	Program *pipeline.Program
-	Rules   h1.Rules       // by which heads are read
-	now     limitgate.Time // what the configuration's variables take for the time
+	Zones   []phase.ZoneSpec // that the configuration declares, in the order in which it is compiled
+	Rules   h1.Rules         // by which heads are read
+	now     limitgate.Time   // what the configuration's variables take for the time
 
 	offset int64 // what clocks were set back by, so far
 	latest int64 // the end of the time line

@@ -53,7 +53,7 @@ func Open(o Options) (*Gate, error) {
 	g := &Gate{Config: cfg}
 	clock := func() limitgate.Time { return g.now }
 	env := &phase.Env{
-		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: g.wall}), Errors: errs, Zones: zones{}, Files: phase.NoFiles{}, Now: clock,
+		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: g.wall}), Errors: errs, Zones: zones{g, map[string]*memzone.Zone{}}, Files: phase.NoFiles{}, Now: clock,
 		Prefix: o.Prefix, Dir: filepath.Dir(o.File), Fixed: o.Arithmetic != "",
 	}
 	if o.Arithmetic == "nginx" {
@@ -78,14 +78,17 @@ func Open(o Options) (*Gate, error) {
 // mostHead is larger than any head that somebody makes, in bytes.
 const mostHead = 32 << 20
 
-// zones makes each zone once. It implements phase.Zones.
-type zones map[string]*memzone.Zone
+// zones makes each zone once, and keeps in the gate what they are. It implements phase.Zones.
+type zones struct {
+	gate *Gate
+	made map[string]*memzone.Zone
+}
 
 // Zone returns the zone of a name.
 func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
-	if z[spec.ID()] == nil {
+	if z.made[spec.ID()] == nil {
 		parts := 0
-		for id := range z {
+		for id := range z.made {
 			if spec.Beside(id) {
 				parts++
 			}
@@ -97,7 +100,10 @@ func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 		if spec.Reject {
 			c.Overflow = memzone.Reject
 		}
-		z[spec.ID()] = memzone.New(c)
+		z.made[spec.ID()] = memzone.New(c)
+		if spec.Part == "" {
+			z.gate.Zones = append(z.gate.Zones, spec)
+		}
 	}
-	return z[spec.ID()], nil
+	return z.made[spec.ID()], nil
 }
