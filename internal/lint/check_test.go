@@ -75,6 +75,13 @@ func TestOtherForms(t *testing.T) {
 		{"an application of another protocol", "login-unlimited", "", "location ~ ^/wp-login\\.php$ { fastcgi_pass unix:/x; }"},
 		{"token endpoint", "login-unlimited", "", "location = /oauth/token { proxy_pass http://127.0.0.1:1; }"},
 		{"wait above a minute", "delay-over-timeout", "limit_req_zone $binary_remote_addr zone=z:10m rate=1r/m;", "limit_req zone=z burst=5;"},
+		{"a 429 that no log shows", "refusals-unlogged", zone10 + "log_format l $uri;", "access_log logs/x l;\nlimit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"a 503 may be anything", "refusals-unlogged", zone10, "limit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"a budget below what one client has", "key-constant", zone10 + "limit_req_zone $server_name zone=s:1m rate=9r/s;", "limit_req zone=z burst=9;\nlimit_req zone=s burst=9;"},
+		{"limited by the second", "key-constant", "limit_conn_zone $server_name zone=s:1m;\n" + zone10, "limit_conn s 500;\nlimit_req zone=z burst=9;"},
+		{"two servers", "zone-shared", zone10 + "server { limit_req zone=z burst=9; }", "limit_req zone=z burst=9;"},
+		{"a map that only turns addresses into themselves", "key-text-address", "map $remote_addr $k { default $remote_addr; 10.0.0.1 x; }\nlimit_req_zone $k zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"passwords in one location", "auth-unlimited", zone10, "auth_basic x;\nlimit_req_status 429;\nlocation / { limit_req zone=z burst=9; }\nlocation /x { limit_conn_status 429; limit_rate 0; proxy_pass http://127.0.0.1:1; }"},
 		{"conn_status alone", "status-mixed", zone10 + "limit_conn_zone $binary_remote_addr zone=a:10m;", "limit_conn_status 429;\nlimit_conn a 99;\nlimit_req zone=z burst=9;"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,6 +107,11 @@ func TestOnlyNginx(t *testing.T) {
 		}
 	}
 }
+
+// cut declares a zone by networks, as nginx can: a map keeps the first half of an IPv6 address.
+const cut = `map $remote_addr $net { default $remote_addr; "~^((?:[0-9a-f]+:){4})" $1; }
+limit_req_zone $net zone=z:10m rate=10r/s;
+`
 
 // A rule that has an exception for what is right has it.
 func TestExceptions(t *testing.T) {
@@ -128,6 +140,17 @@ func TestExceptions(t *testing.T) {
 		{"reached from outside too", "limit-behind-redirect", zone10, "location / { limit_req zone=z burst=9; try_files $uri /app; }\nlocation /app { limit_req zone=z burst=9; }"},
 		{"nothing ran before", "limit-behind-redirect", zone10, "location / { try_files $uri @app; }\nlocation @app { limit_req zone=z burst=9; }"},
 		{"logged by access_log", "refusals-unlogged", zone10 + "log_format l $limit_req_status;", "limit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"logged by a 429", "refusals-unlogged", zone10, "limit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"logged by a 429 in a format", "refusals-unlogged", zone10 + "log_format l $status;", "access_log logs/x l;\nlimit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"an outer limit written again", "zone-shared", zone10 + "limit_req_zone $server_name zone=s:1m rate=10r/s;\nlimit_req zone=z burst=9;",
+			"location /a { limit_req zone=z burst=5; }\nlocation /b { limit_req zone=z burst=9; limit_req zone=s burst=9; }"},
+		{"503 that is meant", "status-mixed", zone10 + "limit_conn_zone $server_name zone=a:10m;", "limit_req_status 429;\nlimit_conn_status 503;\nlimit_conn a 99;\nlimit_req zone=z burst=9;"},
+		{"cut by a map", "key-ipv6-whole", cut, "listen [::]:80;\nlimit_req zone=z burst=9;"},
+		{"cut by a map, as text", "key-text-address", cut, "limit_req zone=z burst=9;"},
+		{"a lid above clients", "key-constant", zone10 + "limit_req_zone $server_name zone=s:1m rate=99r/s;", "limit_req zone=z burst=9;\nlimit_req zone=s burst=9;"},
+		{"a lid above networks", "key-constant", cut + "limit_req_zone $server_name zone=s:1m rate=99r/s;", "limit_req zone=z burst=9;\nlimit_req zone=s burst=9;"},
+		{"a lid on places", "key-constant", "limit_conn_zone $server_name zone=s:1m;\nlimit_conn_zone $binary_remote_addr zone=a:10m;", "limit_conn s 500;\nlimit_conn a 40;"},
+		{"passwords behind a limited location", "auth-unlimited", zone10, "auth_basic x;\nlocation / { limit_req zone=z burst=9; }\nlocation /x { return 404; }"},
 		{"dry run of nothing", "dry-run", "", "limit_req_dry_run on;"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

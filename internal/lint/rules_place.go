@@ -162,10 +162,21 @@ func findAuth(m *model, say report) {
 			return
 		}
 		for _, s := range m.scopes {
-			if (s == d.Scope || inside(s, d.Scope)) && s.Kind&(conf.Server|conf.Location) != 0 && len(m.limitsAt(s, rateKinds()...)) == 0 && word(s, "auth_basic", "off") != "off" {
+			if inside(s, d.Scope) && asksPassword(s) && len(m.limitsAt(s, rateKinds()...)) == 0 {
 				say(d.Pos, "nothing limits how often passwords are tried in "+where(s))
 				return
 			}
 		}
+	})
+}
+
+// asksPassword reports whether requests that end in a scope are asked for a password: a return comes before, and behind a
+// location for all paths nothing ends in its server.
+func asksPassword(s *conf.Scope) bool {
+	if s.Kind&(conf.Server|conf.Location) == 0 || strings.EqualFold(word(s, "auth_basic", "off"), "off") || len(s.Own("return")) > 0 {
+		return false
+	}
+	return s.Kind == conf.Location || !slices.ContainsFunc(s.Children, func(in *conf.Scope) bool {
+		return in.Kind == conf.Location && in.Place != nil && in.Place.Pattern == "/" && in.Place.Modifier != conf.Exact
 	})
 }

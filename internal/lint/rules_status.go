@@ -69,7 +69,7 @@ func findMixedStatus(m *model, say report) {
 		}
 		clear429 := slices.ContainsFunc(used, func(k kind) bool { return status(s, k) == "429" })
 		for _, k := range used {
-			if clear429 && status(s, k) == "503" {
+			if _, meant := s.Get(string(k) + "_status"); clear429 && !meant {
 				say(m.limitsAt(s, k)[0].at, fmt.Sprintf("%s refuses with 503 here, the others with 429", k))
 			}
 		}
@@ -111,15 +111,23 @@ func findUnlogged(m *model, say report) {
 	}
 }
 
-// logged reports whether an access log tells of a kind of limit.
+// logged reports whether an access log tells of a kind of limit: by its variable, or by a 429.
 func (m *model) logged(l *limit) bool {
-	found := false
+	told, statuses := false, map[string]bool{"combined": true}
 	m.each("log_format", func(d *conf.Directive) {
 		for _, w := range d.Args[min(1, len(d.Args)):] {
-			found = found || slices.Contains(names(w.Text), string(l.kind)+"_status")
+			told = told || slices.Contains(names(w.Text), string(l.kind)+"_status")
+			statuses[d.Arg(0)] = statuses[d.Arg(0)] || slices.Contains(names(w.Text), "status")
 		}
 	})
-	return found
+	if told || status(l.scope, l.kind) != "429" {
+		return told
+	}
+	logs := l.scope.All("access_log")
+	return len(logs) == 0 || slices.ContainsFunc(logs, func(d *conf.Directive) bool {
+		a, ok := conf.ReadAccessLog(d, &conf.Errors{})
+		return ok && !a.Off && statuses[a.Format]
+	})
 }
 
 func findLonely(m *model, say report) {

@@ -71,11 +71,16 @@ func findShared(m *model, say report) {
 			continue // places held are of the client, wherever it holds them
 		}
 		for _, l := range z.uses[min(1, len(z.uses)):] {
-			if l.scope != z.uses[0].scope {
+			if l.scope != z.uses[0].scope && !m.repeats(l) {
 				say(l.at, fmt.Sprintf("zone %q is also limited at line %d: both count together", z.name, z.uses[0].at.Line))
 			}
 		}
 	}
+}
+
+// repeats reports whether a limit is an outer one written again, which is how a block keeps what it would drop.
+func (m *model) repeats(l *limit) bool {
+	return l.scope.Parent != nil && slices.ContainsFunc(m.limitsAt(l.scope.Parent, l.kind), func(outer *limit) bool { return outer.zone == l.zone })
 }
 
 func findDominated(m *model, say report) {
