@@ -143,7 +143,7 @@ func ofCount(l *limit) string {
 		return "limit or window vary"
 	}
 	most := map[string]string{
-		"sliding": fmt.Sprintf("less than %d in any %s", 2*z.max, span(z.window)),
+		"sliding": fmt.Sprintf("%d in any %s", 2*z.max, span(z.window)),
 		"fixed":   fmt.Sprintf("%d in the %s across the edge of two windows", 2*z.max, span(z.window)),
 		"log":     fmt.Sprintf("%d in any %s", z.max, span(z.window)),
 	}[z.algorithm]
