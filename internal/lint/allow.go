@@ -15,13 +15,14 @@ type Allowance struct {
 	Line  int
 	Limit string // the directive and its zone
 	Text  string
+	Figures
 }
 
 // allowances describes each limit where it stands, in the order of the file.
 func (m *model) allowances() []Allowance {
 	var list []Allowance
 	for _, l := range m.limits {
-		a := Allowance{File: l.at.File, Line: l.at.Line, Limit: string(l.kind) + " " + l.zone.name}
+		a := Allowance{File: l.at.File, Line: max(l.at.Line, 1), Limit: string(l.kind) + " " + l.zone.name, Figures: m.figures(l)}
 		switch l.kind {
 		case byReq:
 			a.Text = m.ofReq(l)

@@ -50,6 +50,7 @@ func Check(o Options) Report {
 		}
 	}
 	marks := readMarks(cfg.Files)
+	r.Limits = slices.DeleteFunc(r.Limits, func(a Allowance) bool { return marks.cover(a.finding()) })
 	for _, f := range append(c.findings, marks.wrong()...) {
 		if marks.cover(f) {
 			r.Suppressed++

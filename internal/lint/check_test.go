@@ -3,6 +3,7 @@ package lint
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,7 +173,7 @@ func TestMapsInACircle(t *testing.T) {
 func TestJSON(t *testing.T) {
 	r := check(t, "", "events {}\nhttp {\n"+zone10+"}\n")
 	var out bytes.Buffer
-	if err := WriteJSON(&out, []Report{r, r}); err != nil {
+	if err := WriteJSON(&out, []Report{r, r}, true); err != nil {
 		t.Fatal(err)
 	}
 	var got []map[string]any
@@ -192,7 +193,7 @@ func TestJSON(t *testing.T) {
 func TestSARIF(t *testing.T) {
 	r := check(t, "", "events {}\nhttp {\n"+zone10+"}\n")
 	var out bytes.Buffer
-	if err := WriteSARIF(&out, "1", []Report{r}); err != nil {
+	if err := WriteSARIF(&out, "1", []Report{r}, false); err != nil {
 		t.Fatal(err)
 	}
 	var log sarifLog
@@ -228,5 +229,57 @@ func TestPagesAreFresh(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%s.md is not what the table says (%v): run go generate ./internal/lint", name, err)
 		}
+	}
+}
+
+// What limits allow stands in the output for programs where it is asked for, and nowhere else.
+func TestLimitsForPrograms(t *testing.T) {
+	r := check(t, "", "events {}\nhttp {\n"+zone10+"server {\nlimit_req zone=z burst=20 delay=5;\n}\n}\n")
+	for _, asked := range []bool{false, true} {
+		var asJSON, asSARIF bytes.Buffer
+		if err := WriteJSON(&asJSON, []Report{r}, asked); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteSARIF(&asSARIF, "1", []Report{r}, asked); err != nil {
+			t.Fatal(err)
+		}
+		var findings []struct {
+			Rule    string
+			Figures map[string]any
+		}
+		var log sarifLog
+		if err := errors.Join(json.Unmarshal(asJSON.Bytes(), &findings), json.Unmarshal(asSARIF.Bytes(), &log)); err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		for _, f := range findings {
+			if f.Rule == "allows" {
+				told++
+				if f.Figures["worst_60s"] != 621.0 || f.Figures["longest_delay_ms"] != 1500.0 {
+					t.Errorf("figures %v", f.Figures)
+				}
+			}
+		}
+		for _, res := range log.Runs[0].Results {
+			if res.RuleID != log.Runs[0].Tool.Driver.Rules[res.RuleIndex].ID {
+				t.Errorf("rule %d is not %s", res.RuleIndex, res.RuleID)
+			}
+			if res.Properties != nil {
+				told++
+				if res.Level != "none" || res.Kind != "informational" || *res.Properties.AtOnce != 21 {
+					t.Errorf("got %+v", res)
+				}
+			}
+		}
+		if want := map[bool]int{true: 2}[asked]; told != want {
+			t.Errorf("asked %v: told %d times, want %d", asked, told, want)
+		}
+	}
+}
+
+func TestFiguresAreTakenAwayByComment(t *testing.T) {
+	r := check(t, "", "events {}\nhttp {\n"+zone10+"server {\nlimit_req zone=z burst=20; # limitgate-check: ignore allows\n}\n}\n")
+	if len(r.Limits) != 0 || strings.Contains(found(r), "unknown-rule") {
+		t.Errorf("got %+v, found %q", r.Limits, found(r))
 	}
 }
