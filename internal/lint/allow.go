@@ -97,13 +97,16 @@ func thousandth(n int64) string {
 
 // wait is the longest time that a request of the limit is delayed.
 func (m *model) wait(l *limit) time.Duration {
-	if l.noDelay || l.varies || l.zone.rateFrom != "" {
+	if l.noDelay || l.varies || l.zone.elsewhere || l.zone.rateFrom != "" {
 		return 0
 	}
 	return flowOf(l.zone.rate, m.arithmetic).forNumber(l.burst - l.delay)
 }
 
 func (m *model) ofReq(l *limit) string {
+	if l.zone.elsewhere && !l.varies {
+		return fmt.Sprintf("at once %d; its rate is declared elsewhere", 1+l.burst)
+	}
 	if l.zone.rateFrom != "" || l.varies {
 		return "rate or burst vary: 1 + burst at once, 1 + burst + rate*W in any time W"
 	}
@@ -117,6 +120,9 @@ func (m *model) ofReq(l *limit) string {
 
 func (m *model) ofToken(l *limit) string {
 	z := l.zone
+	if z.elsewhere {
+		return "rate and capacity are declared elsewhere" + costs(l)
+	}
 	if z.rateFrom != "" || z.maxFrom != "" {
 		return "rate or capacity vary: capacity at once, capacity + rate*W in any time W"
 	}
@@ -140,6 +146,9 @@ func worst(atOnce int64, f flow) string {
 
 func ofCount(l *limit) string {
 	z := l.zone
+	if z.elsewhere {
+		return "limit and window are declared elsewhere" + costs(l)
+	}
 	if z.maxFrom != "" || z.window == 0 {
 		return "limit or window vary"
 	}

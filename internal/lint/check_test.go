@@ -20,7 +20,7 @@ func TestParts(t *testing.T) {
 		{"site", "server {\n listen 80;\n location / { limit_req zone=elsewhere burst=1; }\n}\n", "http", ""},
 		{"zones", zone10 + "limit_req_status 429;\n", "http", ""},
 		{"place", "location / {\n return 200;\n}\n", "server", ""},
-		{"own zone", zone10 + "server {\n limit_req zone=z;\n}\n", "http", "no-burst:3 status-default:3"},
+		{"own zone", zone10 + "server {\n limit_req zone=z;\n}\n", "http", "no-burst:3"},
 		{"foreign", "fastcgi_param A b;\nmore_words x;\n", "server", "unknown-directive:2"},
 		{"whole", "events {}\nhttp {\n}\n", "", ""},
 		{"wrong", "server {\n limit_req zone=z burst=x;\n}\n", "http", "fault:2"},
@@ -46,6 +46,47 @@ func TestAFileThatIsNotThere(t *testing.T) {
 	r := Check(Options{Path: filepath.Join(t.TempDir(), "none.conf")})
 	if len(r.Findings) != 1 || r.Findings[0].Rule != "fault" || !strings.Contains(r.Findings[0].Message, "No such file") {
 		t.Errorf("got %+v", r.Findings)
+	}
+}
+
+// What can be told of a limit without its zone is told, and nothing else.
+func TestLimitsWhoseZoneIsElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ name, server, want, allows string }{
+		{"nothing to say", "limit_req zone=z burst=20 delay=5;", "", "limit_req z: at once 21; its rate is declared elsewhere"},
+		{"no burst", "limit_req zone=z;", "", "limit_req z: at once 1; its rate is declared elsewhere"},
+		{"nodelay of nothing", "limit_req zone=z nodelay;", "nodelay-without-burst:2", "limit_req z: at once 1; its rate is declared elsewhere"},
+		{"delay of all", "limit_req zone=z burst=5 delay=9;", "delay-without-effect:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"varying", "limit_req zone=z burst=$b;", "", "limit_req z: rate or burst vary: 1 + burst at once, 1 + burst + rate*W in any time W"},
+		{"places", "limit_conn z 70000;", "conn-beyond-nginx:2", "limit_conn z: at once 70000; in any time as many as finish"},
+		{"few places", "listen 443 http2; limit_conn z 2;", "", "limit_conn z: at once 2; in any time as many as finish"},
+		{"tokens", "limit_token zone=z cost=3;", "", "limit_token z: rate and capacity are declared elsewhere; a request costs 3"},
+		{"count", "limit_count zone=z;", "", "limit_count z: limit and window are declared elsewhere"},
+		{"returns", "location / { limit_req zone=z burst=5; return 204; }", "limit-behind-return:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"dry run", "limit_req zone=z burst=5; limit_req_dry_run on;", "dry-run:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"replaced", "limit_req zone=z burst=5; location / { limit_req zone=y burst=5; }", "limits-replaced:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"twice", "location /a { limit_req zone=z burst=5; } location /b { limit_req zone=z burst=5; }", "zone-shared:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"two beside each other", "limit_req zone=z burst=5; limit_req zone=y burst=5;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"bandwidth", "limit_conn z 4; limit_rate 1m;", "", "limit_conn z: at once 4; in any time as many as finish"},
+		{"success", "limit_req zone=z burst=5; error_page 503 =200 /x;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"success of a known status", "limit_req zone=z burst=5; limit_req_status 429; error_page 429 =200 /x;", "refusal-as-success:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"two statuses, one maybe elsewhere", "limit_req zone=z burst=5; limit_req_status 429; limit_conn c 99;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"quiet log", "limit_req zone=z burst=5; limit_req_log_level info;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"more at once than the upstream takes", "limit_req zone=z burst=50 nodelay; location / { proxy_pass http://u; } } upstream u { server 127.0.0.1:1 max_conns=2;",
+			"burst-over-max-conns:2", "limit_req z: at once 51; its rate is declared elsewhere"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := os.WriteFile("part.conf", []byte("server {\n"+c.server+"\n}\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			r := Check(Options{Path: "part.conf"})
+			if got := found(r); got != c.want {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+			if len(r.Limits) == 0 || r.Limits[0].Limit+": "+r.Limits[0].Text != c.allows {
+				t.Errorf("allows %+v, want %q", r.Limits, c.allows)
+			}
+		})
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 type Figures struct {
 	Kind         string   `json:"limit"`
 	Zone         string   `json:"zone"`
-	Key          string   `json:"key"`
+	Key          string   `json:"key,omitempty"`        // none where the zone is declared elsewhere
 	Written      string   `json:"written,omitempty"`    // the rate as it stands in the file
 	PerSecond    *float64 `json:"per_second,omitempty"` // the rate that holds
 	AtOnce       *int64   `json:"at_once,omitempty"`
@@ -25,8 +25,15 @@ type Figures struct {
 func (m *model) figures(l *limit) Figures {
 	z := l.zone
 	f := Figures{Kind: string(l.kind), Zone: z.name, Key: z.key.Text, Written: z.rate.Text,
-		Varies: l.varies || z.rateFrom != "" || z.maxFrom != "" || l.cost == 0 || z.kind == byCount && z.window == 0}
-	if f.Varies {
+		Varies: l.varies || z.rateFrom != "" || z.maxFrom != "" || l.cost == 0 || z.kind == byCount && z.window == 0 && !z.elsewhere}
+	switch {
+	case f.Varies:
+		return f
+	case z.elsewhere && l.kind == byReq:
+		once := 1 + l.burst
+		f.AtOnce = &once
+		return f
+	case z.elsewhere && l.kind != byConn:
 		return f
 	}
 	switch l.kind {

@@ -2,8 +2,31 @@ package lint
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 )
+
+// Of a limit whose zone is declared elsewhere only what stands beside it is known.
+func TestFiguresWithoutAZone(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for limit, want := range map[string]string{
+		"limit_req zone=z burst=5;":   `{"limit":"limit_req","zone":"z","at_once":6}`,
+		"limit_conn z 7;":             `{"limit":"limit_conn","zone":"z","at_once":7}`,
+		"limit_count zone=z;":         `{"limit":"limit_count","zone":"z"}`,
+		"limit_token zone=z cost=$c;": `{"limit":"limit_token","zone":"z","varies":true}`,
+	} {
+		if err := os.WriteFile("part.conf", []byte("server {\n"+limit+"\n}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := Check(Options{Path: "part.conf"})
+		if len(r.Limits) != 1 {
+			t.Fatalf("%s: got %+v", limit, r)
+		}
+		if got, err := json.Marshal(r.Limits[0].Figures); err != nil || string(got) != want {
+			t.Errorf("%s: got %s, want %s (%v)", limit, got, want, err)
+		}
+	}
+}
 
 func TestFigures(t *testing.T) {
 	for _, c := range []struct{ name, arithmetic, zone, limit, want string }{

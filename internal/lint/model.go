@@ -41,6 +41,7 @@ type zone struct {
 	calendar  bool
 	at        conf.Pos
 	uses      []*limit
+	elsewhere bool // declared in a file that was not read: of all this only kind, name and uses are known
 }
 
 // limit is one limit where it stands.
@@ -63,7 +64,8 @@ type model struct {
 	errs       *conf.Errors
 	whole      bool // not only a part that another file includes
 	arithmetic limitgate.Arithmetic
-	zones      []*zone
+	zones      []*zone // that are declared
+	foreign    []*zone // that are declared elsewhere
 	limits     []*limit
 	limitOf    map[*conf.Directive]*limit
 	scopes     []*conf.Scope // all of http, outer ones first
@@ -72,8 +74,8 @@ type model struct {
 }
 
 // newModel reads the limits of a configuration. Faults were reported when it was loaded and are not met again.
-func newModel(cfg *conf.Config, arithmetic limitgate.Arithmetic) *model {
-	m := &model{cfg: cfg, arithmetic: arithmetic, vars: map[string]*variable{}, limitOf: map[*conf.Directive]*limit{}}
+func newModel(cfg *conf.Config, errs *conf.Errors, whole bool, arithmetic limitgate.Arithmetic) *model {
+	m := &model{cfg: cfg, errs: errs, whole: whole, arithmetic: arithmetic, vars: map[string]*variable{}, limitOf: map[*conf.Directive]*limit{}}
 	http := cfg.HTTP()
 	if http == nil {
 		return m
@@ -148,20 +150,26 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 		r, good = conf.ReadLimitQuota(d, errs)
 		name, l.cost = r.Zone, r.Cost
 	}
-	l.zone = m.zone(name, k)
-	if !good || l.zone == nil {
+	if l.zone = m.zone(name, k); !good || l.zone == nil {
 		return nil
 	}
 	return l
 }
 
+// zone returns the zone of a name. One that is not declared may be in what a part is a part of; in a whole configuration it is
+// a fault, and there is none.
 func (m *model) zone(name string, k kind) *zone {
-	for _, z := range m.zones {
+	for _, z := range slices.Concat(m.zones, m.foreign) {
 		if z.name == name && z.kind == k {
 			return z
 		}
 	}
-	return nil
+	if m.whole {
+		return nil
+	}
+	z := &zone{kind: k, name: name, elsewhere: true}
+	m.foreign = append(m.foreign, z)
+	return z
 }
 
 // limitsAt returns the limits of these kinds that are in force in a scope.

@@ -43,7 +43,7 @@ func findPerAnswer(m *model, say report) {
 			return
 		}
 		for _, l := range m.limitsAt(d.Scope, byConn) {
-			if m.perClient(l.zone) {
+			if m.perClient(l.zone) || l.zone.elsewhere {
 				return
 			}
 		}

@@ -212,7 +212,7 @@ func (m *model) lid(z *zone) bool {
 	}
 	return len(z.uses) > 0 && !slices.ContainsFunc(z.uses, func(all *limit) bool {
 		return !slices.ContainsFunc(m.limitsAt(all.scope, of...), func(l *limit) bool {
-			return m.perClient(l.zone) && firm(m, l.zone) && less(l, all)
+			return l.zone.elsewhere || m.perClient(l.zone) && firm(m, l.zone) && less(l, all)
 		})
 	})
 }

@@ -46,6 +46,9 @@ func placeRules() []Rule {
 
 func findDropped(m *model, say report) {
 	m.overridden(func(s *conf.Scope, own []*limit, outer *limit) {
+		if slices.ContainsFunc(append(slices.Clip(own), outer), func(l *limit) bool { return l.zone.elsewhere }) {
+			return // the keys are not known: findReplaced
+		}
 		if !slices.ContainsFunc(own, func(l *limit) bool { return l.zone == outer.zone || l.zone.key.Text == outer.zone.key.Text }) {
 			say(own[0].at, fmt.Sprintf("the %s of zone %q at line %d does not hold in %s", outer.kind, outer.zone.name, outer.at.Line, where(s)))
 		}
@@ -54,7 +57,9 @@ func findDropped(m *model, say report) {
 
 func findReplaced(m *model, say report) {
 	m.overridden(func(s *conf.Scope, own []*limit, outer *limit) {
-		i := slices.IndexFunc(own, func(l *limit) bool { return l.zone.key.Text == outer.zone.key.Text })
+		i := slices.IndexFunc(own, func(l *limit) bool {
+			return l.zone.key.Text == outer.zone.key.Text || l.zone.elsewhere || outer.zone.elsewhere
+		})
 		if i >= 0 && !slices.ContainsFunc(own, func(l *limit) bool { return l.zone == outer.zone }) {
 			say(own[i].at, fmt.Sprintf("zone %q counts in %s in place of zone %q at line %d", own[i].zone.name, where(s), outer.zone.name, outer.at.Line))
 		}

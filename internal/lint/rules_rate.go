@@ -42,10 +42,19 @@ func rateRules() []Rule {
 	}
 }
 
-// reqs calls visit for each limit_req whose numbers are known.
+// reqs calls visit for each limit_req whose numbers and rate are known.
 func (m *model) reqs(visit func(*limit)) {
+	m.bursts(func(l *limit) {
+		if l.zone.rateFrom == "" && !l.zone.elsewhere {
+			visit(l)
+		}
+	})
+}
+
+// bursts calls visit for each limit_req whose own numbers are known, whatever its rate.
+func (m *model) bursts(visit func(*limit)) {
 	for _, l := range m.limits {
-		if l.kind == byReq && !l.varies && l.zone.rateFrom == "" {
+		if l.kind == byReq && !l.varies {
 			visit(l)
 		}
 	}

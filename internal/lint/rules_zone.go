@@ -66,7 +66,7 @@ func (m *model) manyKeys(z *zone) bool {
 }
 
 func findShared(m *model, say report) {
-	for _, z := range m.zones {
+	for _, z := range slices.Concat(m.zones, m.foreign) {
 		if z.kind == byConn {
 			continue // places held are of the client, wherever it holds them
 		}
@@ -107,7 +107,7 @@ func onlyIn(s *conf.Scope, z *zone) bool {
 
 // dominates reports whether b never refuses what a lets pass.
 func dominates(a, b *limit) bool {
-	if a.varies || b.varies || a.zone.rateFrom != "" || b.zone.rateFrom != "" {
+	if a.varies || b.varies || a.zone.elsewhere || b.zone.elsewhere || a.zone.rateFrom != "" || b.zone.rateFrom != "" {
 		return false
 	}
 	x, y := thousandths(a.zone.rate), thousandths(b.zone.rate)
