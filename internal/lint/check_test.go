@@ -117,6 +117,12 @@ func TestOtherForms(t *testing.T) {
 		{"an application of another protocol", "login-unlimited", "", "location ~ ^/wp-login\\.php$ { fastcgi_pass unix:/x; }"},
 		{"token endpoint", "login-unlimited", "", "location = /oauth/token { proxy_pass http://127.0.0.1:1; }"},
 		{"wait above a minute", "delay-over-timeout", "limit_req_zone $binary_remote_addr zone=z:10m rate=1r/m;", "limit_req zone=z burst=5;"},
+		{"burst", "numbers-chosen", zone10, "limit_req zone=z burst=$http_x_burst;"},
+		{"cost", "numbers-chosen", "limit_token_zone $binary_remote_addr zone=t:10m rate=1r/s capacity=9;", "limit_token zone=t cost=$arg_cost;"},
+		{"window", "numbers-chosen", "limit_count_zone $binary_remote_addr zone=t:10m limit=9 window=$cookie_w;", "limit_count zone=t;"},
+		{"capacity through a map", "numbers-chosen", "map $http_x_tier $cap { default 10; ~^big$ $http_x_cap; }\nlimit_token_zone $binary_remote_addr zone=t:10m rate=1r/s capacity=$cap;", "limit_token zone=t;"},
+		{"bytes", "numbers-chosen", "limit_conn_zone $binary_remote_addr zone=a:10m;", "limit_conn a 99;\nlimit_rate $arg_speed;"},
+		{"burst of a zone elsewhere", "numbers-chosen", "include nowhere.conf;", "limit_req zone=z burst=$arg_b;"},
 		{"a 429 that no log shows", "refusals-unlogged", zone10 + "log_format l $uri;", "access_log logs/x l;\nlimit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
 		{"a 503 may be anything", "refusals-unlogged", zone10, "limit_req_log_level info;\nlimit_req zone=z burst=9;"},
 		{"a budget below what one client has", "key-constant", zone10 + "limit_req_zone $server_name zone=s:1m rate=9r/s;", "limit_req zone=z burst=9;\nlimit_req zone=s burst=9;"},
@@ -182,6 +188,8 @@ func TestExceptions(t *testing.T) {
 		{"reached from outside too", "limit-behind-redirect", zone10, "location / { limit_req zone=z burst=9; try_files $uri /app; }\nlocation /app { limit_req zone=z burst=9; }"},
 		{"nothing ran before", "limit-behind-redirect", zone10, "location / { try_files $uri @app; }\nlocation @app { limit_req zone=z burst=9; }"},
 		{"logged by access_log", "refusals-unlogged", zone10 + "log_format l $limit_req_status;", "limit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"numbers that a map names", "numbers-chosen", "map $http_x_key $rate { default 1r/s; k1 100r/s; }\nmap $uri $cost { default 1; /search 10; }\n" +
+			"limit_token_zone $binary_remote_addr zone=t:10m rate=$rate capacity=9;", "limit_token zone=t cost=$cost;"},
 		{"logged by a 429", "refusals-unlogged", zone10, "limit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
 		{"logged by a 429 in a format", "refusals-unlogged", zone10 + "log_format l $status;", "access_log logs/x l;\nlimit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
 		{"an outer limit written again", "zone-shared", zone10 + "limit_req_zone $server_name zone=s:1m rate=10r/s;\nlimit_req zone=z burst=9;",
@@ -193,6 +201,7 @@ func TestExceptions(t *testing.T) {
 		{"a lid above networks", "key-constant", cut + "limit_req_zone $server_name zone=s:1m rate=99r/s;", "limit_req zone=z burst=9;\nlimit_req zone=s burst=9;"},
 		{"a lid on places", "key-constant", "limit_conn_zone $server_name zone=s:1m;\nlimit_conn_zone $binary_remote_addr zone=a:10m;", "limit_conn s 500;\nlimit_conn a 40;"},
 		{"passwords behind a limited location", "auth-unlimited", zone10, "auth_basic x;\nlocation / { limit_req zone=z burst=9; }\nlocation /x { return 404; }"},
+		{"answers share a rate", "bandwidth-per-answer", "limit_bandwidth_zone $binary_remote_addr zone=b:10m rate=1m;", "limit_bandwidth zone=b;\nlimit_rate 500k;"},
 		{"dry run of nothing", "dry-run", "", "limit_req_dry_run on;"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -37,11 +37,20 @@ type zone struct {
 	max       int64     // the limit of limit_count_zone, the capacity of limit_token_zone
 	maxFrom   string
 	window    time.Duration
+	varying   []setting // what of it holds variables
 	algorithm string
 	calendar  bool
 	at        conf.Pos
 	uses      []*limit
 	elsewhere bool // declared in a file that was not read: of all this only kind, name and uses are known
+}
+
+// setting is a number of a limit, as it is called and as it stands in the file.
+type setting struct{ name, text string }
+
+// settings returns those that hold variables.
+func settings(all ...setting) []setting {
+	return slices.DeleteFunc(all, func(s setting) bool { return s.text == "" })
 }
 
 // limit is one limit where it stands.
@@ -53,7 +62,8 @@ type limit struct {
 	burst   int64
 	delay   int64 // of the burst, what does not wait
 	noDelay bool
-	varies  bool  // burst or delay hold variables
+	varies  bool // burst or delay hold variables
+	varying []setting
 	places  int64 // of limit_conn
 	cost    int64 // of limit_count and limit_token; 0 where it varies
 }
@@ -111,6 +121,7 @@ func readZone(d *conf.Directive, k kind) *zone {
 		var r conf.LimitReqZone
 		r, good = conf.ReadLimitReqZone(d, errs)
 		z.name, z.bytes, z.key, z.rate, z.rateFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Rate, r.RateFrom.Text
+		z.varying = settings(setting{"rate", r.RateFrom.Text})
 	case byConn:
 		var r conf.LimitConnZone
 		r, good = conf.ReadLimitConnZone(d, errs)
@@ -120,11 +131,13 @@ func readZone(d *conf.Directive, k kind) *zone {
 		r, good = conf.ReadLimitCountZone(d, errs)
 		z.name, z.bytes, z.key, z.max, z.maxFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Limit, r.LimitFrom.Text
 		z.window, z.algorithm, z.calendar = r.Window, r.Algorithm, r.Timezone != nil
+		z.varying = settings(setting{"limit", r.LimitFrom.Text}, setting{"window", r.WindowFrom.Text})
 	case byToken:
 		var r conf.LimitTokenZone
 		r, good = conf.ReadLimitTokenZone(d, errs)
 		z.name, z.bytes, z.key, z.max, z.maxFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Capacity, r.CapacityFrom.Text
 		z.rate, z.rateFrom = r.Rate, r.RateFrom.Text
+		z.varying = settings(setting{"rate", r.RateFrom.Text}, setting{"capacity", r.CapacityFrom.Text})
 	}
 	if !good {
 		return nil
@@ -140,7 +153,8 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 		var r conf.LimitReq
 		r, good = conf.ReadLimitReq(d, errs)
 		name, l.burst, l.delay, l.noDelay = r.Zone, r.Burst, r.Delay, r.NoDelay
-		l.varies = r.BurstFrom.Text != "" || r.DelayFrom.Text != ""
+		l.varying = settings(setting{"burst", r.BurstFrom.Text}, setting{"delay", r.DelayFrom.Text})
+		l.varies = len(l.varying) > 0
 	case byConn:
 		var r conf.LimitConn
 		r, good = conf.ReadLimitConn(d, errs)
@@ -149,6 +163,7 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 		var r conf.LimitQuota
 		r, good = conf.ReadLimitQuota(d, errs)
 		name, l.cost = r.Zone, r.Cost
+		l.varying = settings(setting{"cost", r.CostFrom.Text})
 	}
 	if l.zone = m.zone(name, k); !good || l.zone == nil {
 		return nil

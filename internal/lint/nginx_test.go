@@ -23,6 +23,7 @@ func beyondNginx() map[string]string {
 		"fault":               `invalid rate "rate=fast"`,
 		"include-missing":     "nowhere.conf\" failed (2: No such file or directory)",
 		"log-for-large-limit": `unknown directive "limit_count_status"`,
+		"numbers-chosen":      `invalid rate "rate=$arg_rate"`,
 		"rate-uncountable":    `unknown directive "limit_arithmetic"`,
 		"refuses-all":         `unknown directive "limit_count_status"`,
 		"unknown-directive":   `unknown directive "limit_reqs_zone"`,
