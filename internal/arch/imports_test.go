@@ -12,6 +12,7 @@ var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
 	"zonetest":                  {".", "internal/vectors"},
+	"guard":                     {".", "memzone"},
 	"internal/racing":           {},
 	"internal/pair":             {},
 	"internal/vectors":          {},

@@ -21,7 +21,7 @@ func (l *legs) report(r *request.Request, v *limitgate.Verdict, dryRun bool) {
 // rounded makes a delay that nobody waits for a pass.
 func rounded(d limitgate.Decision) limitgate.Decision {
 	if d.Outcome == limitgate.Delayed && d.Delay() < time.Millisecond {
-		d.Outcome, d.Wait = limitgate.Passed, 0
+		d = limitgate.Decision{Excess: d.Excess, Remaining: d.Remaining}.By(d.Fallback())
 	}
 	return d
 }
