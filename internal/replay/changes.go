@@ -7,7 +7,10 @@ type changes struct {
 }
 
 // place is a zone in a block: of the configuration that refuses.
-type place struct{ zone, block int }
+type place struct {
+	zone  int16
+	block int32
+}
 
 // change is the requests of a place.
 type change struct {

@@ -41,13 +41,14 @@ type entry struct {
 	length  int64 // of the body
 	headers []headerSpan
 
-	fates [2][spreads]fate // by configuration and run
-	keys  [2][]byte        // under which it was refused, in the run that tells who was hit
-	left  int              // decisions to come
+	visits [2]*visit        // by configuration, while it is being decided on
+	fates  [2][spreads]fate // by configuration and lane
+	keys   [2][]byte        // under which it was refused, in the lane that tells who was hit
+	left   int              // decisions to come
 }
 
 // span is a piece of an entry's text.
-type span struct{ from, to int }
+type span struct{ from, to int32 }
 
 var none = span{-1, -1}
 
@@ -69,9 +70,10 @@ type headerSpan struct {
 
 // fieldName is a field of a log as a request has it.
 type fieldName struct {
-	kind fieldKind
-	name []byte // of a header
-	id   header.ID
+	kind   fieldKind
+	name   []byte // of a header
+	id     header.ID
+	prefix string // that the value gets in the header
 }
 
 type fieldKind uint8
@@ -123,7 +125,7 @@ func readFieldName(name string) *fieldName {
 		return newHeader(h)
 	}
 	if c, is := strings.CutPrefix(name, "cookie_"); is {
-		return &fieldName{kind: fieldCookie, name: []byte(c + "="), id: header.Cookie}
+		return &fieldName{kind: fieldCookie, name: []byte("Cookie"), id: header.Cookie, prefix: c + "="}
 	}
 	return &fieldName{}
 }
@@ -178,7 +180,7 @@ func (e *entry) read(r *accesslog.Record, names fieldNames, p *plan) {
 		at := len(e.text)
 		e.text = append(e.text, "Basic "...)
 		e.text = base64.StdEncoding.AppendEncode(e.text, append(append(make([]byte, 0, 64), r.User...), ':'))
-		e.headers = append(e.headers, headerSpan{userName, span{at, len(e.text)}})
+		e.headers = append(e.headers, headerSpan{userName, span{int32(at), int32(len(e.text))}})
 	}
 	for i := range r.Fields {
 		e.readField(names.of(r.Fields[i].Name), r.Fields[i].Value)
@@ -193,7 +195,7 @@ func (e *entry) add(p []byte) span {
 	}
 	at := len(e.text)
 	e.text = append(e.text, p...)
-	return span{at, len(e.text)}
+	return span{int32(at), int32(len(e.text))}
 }
 
 func (e *entry) addHeader(name *fieldName, value []byte) {
@@ -217,18 +219,18 @@ func (e *entry) readRequest(r *accesslog.Record) {
 		if protocol == nil {
 			protocol = protocol11
 		}
-		e.line.from = len(e.text)
+		e.line.from = int32(len(e.text))
 		e.text = append(append(append(e.text, method...), ' '), target...)
 		e.text = append(append(e.text, ' '), protocol...)
-		e.line.to = len(e.text)
+		e.line.to = int32(len(e.text))
 	default:
 		e.line = e.add(r.Request)
 	}
 	at := e.line.from
-	e.method = span{at, at + len(method)}
+	e.method = span{at, at + int32(len(method))}
 	at = e.method.to + 1
-	e.target = span{at, at + len(target)}
-	if e.broken || e.line.to-e.line.from != len(method)+len(target)+len(protocol)+2 {
+	e.target = span{at, at + int32(len(target))}
+	if e.broken || int(e.line.to-e.line.from) != len(method)+len(target)+len(protocol)+2 {
 		// Blanks between the parts, or no version.
 		e.method, e.target = e.add(method), e.add(target)
 	}
@@ -268,8 +270,8 @@ func (e *entry) readField(f *fieldName, value []byte) {
 		e.addHeader(f, value)
 	case fieldCookie:
 		at := len(e.text)
-		e.text = append(append(e.text, f.name...), value...)
-		e.headers = append(e.headers, headerSpan{f, span{at, len(e.text)}})
+		e.text = append(append(e.text, f.prefix...), value...)
+		e.headers = append(e.headers, headerSpan{f, span{int32(at), int32(len(e.text))}})
 	case fieldPort:
 		if n, valid := h1.ParseLength(value); valid && n < 1<<16 {
 			e.port = int(n)
@@ -301,13 +303,13 @@ func (e *entry) parse(keepSlashes bool) bool {
 		return false
 	}
 	if len(path) > 0 && &path[0] == &e.text[e.target.from] {
-		e.path = span{e.target.from, e.target.from + len(path)}
+		e.path = span{e.target.from, e.target.from + int32(len(path))}
 	} else {
 		e.path = e.add(path) // it stands there already, behind the end
 	}
 	e.args = none
 	if args != nil {
-		e.args = span{e.target.to - len(args), e.target.to}
+		e.args = span{e.target.to - int32(len(args)), e.target.to}
 		if string(e.of(e.args)) != string(args) {
 			e.args = e.add(args) // a fragment was cut off
 		}
@@ -318,7 +320,7 @@ func (e *entry) parse(keepSlashes bool) bool {
 		if !given {
 			return false
 		}
-		e.text, e.name = text, span{at, len(text)}
+		e.text, e.name = text, span{int32(at), int32(len(text))}
 	}
 	for _, h := range e.headers {
 		value := e.of(h.value)

@@ -45,7 +45,8 @@ type demand struct {
 	keys map[string]*crowd
 	ends heap[leave]
 	met  histogram // by request: how many of its key were in work, itself included
-	most crowd
+	most int64
+	name string // of the key of the most, for people
 }
 
 // crowd is the requests of a key that are in work.
@@ -61,7 +62,8 @@ type leave struct {
 
 func (l leave) before(o leave) bool { return l.at < o.at }
 
-func (d *demand) begin(at instant, key []byte, stay int64) {
+// begin adds a request, and tells whether more of its key are in work than ever of one.
+func (d *demand) begin(at instant, key []byte, stay int64) (peak bool) {
 	for len(d.ends) > 0 && d.ends[0].at <= at {
 		c := d.ends.pop().of
 		if c.n--; c.n == 0 {
@@ -69,22 +71,22 @@ func (d *demand) begin(at instant, key []byte, stay int64) {
 		}
 	}
 	if len(d.ends) == mostFlying {
-		return
+		return false
 	}
 	c := d.keys[string(key)]
 	if c == nil {
 		c = &crowd{key: string(key)}
 	}
 	d.met.add(c.n+1, 1)
-	if c.n+1 > d.most.n {
-		d.most = crowd{c.key, c.n + 1}
-	}
+	peak = c.n+1 > d.most
+	d.most = max(d.most, c.n+1)
 	if stay <= 0 {
-		return
+		return peak
 	}
 	if c.n == 0 {
 		d.keys[c.key] = c
 	}
 	c.n++
 	d.ends.push(leave{at + instant(stay), c})
+	return peak
 }

@@ -73,7 +73,7 @@ func count(n int64, what string) string {
 
 // notes says what the log does not tell, and what that does to the numbers.
 func (r *Replay) notes(out *Report) []Note {
-	c := &r.counts
+	c := &r.intake.counts
 	list := []Note{}
 	add := func(id, format string, args ...any) { list = append(list, Note{id, fmt.Sprintf(format, args...)}) }
 	if len(out.Assumed) > 1 {
@@ -130,7 +130,7 @@ func (r *Replay) ports() (list []string) {
 // lacks tells of keys that need what no log has.
 func (r *Replay) lacks(add func(id, format string, args ...any)) {
 	have := map[string]bool{}
-	for _, s := range r.met {
+	for _, s := range r.intake.met {
 		if s.Open {
 			return // later lines may have anything
 		}

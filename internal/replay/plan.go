@@ -24,12 +24,11 @@ type Options struct {
 type Replay struct {
 	options Options
 	plan    *plan
-	runs    [][]*run   // by configuration, then by assumption
-	batch   *batch     // that is being decided on
-	changes []*changes // by assumption, where configurations are compared
-	counts  counts
+	intake  *intake
+	runs    []*run              // by configuration
+	changes []*changes          // by lane, where configurations are compared
+	done    []*entry            // that are decided in all lanes
 	sources []*accesslog.Source // when the log was read
-	met     []*accesslog.Source // those that have records, as far as they do not change
 }
 
 // plan is what the intake has to know.
@@ -44,7 +43,7 @@ type plan struct {
 // config is one of the configurations.
 type config struct {
 	options virtual.Options
-	first   *virtual.Gate // that of its first run
+	first   *virtual.Gate // with one lane
 	realIP  []string      // variables that tell the client's address, where proxies are trusted
 	tlsPort int
 }
@@ -131,24 +130,22 @@ func (p *plan) meet(s *accesslog.Source) (listens [2]bool) {
 	return listens
 }
 
-// begin makes the runs of each configuration: one, or one for each assumption.
-func (r *Replay) begin(runs int) error {
+// begin makes the runs, with a lane for each assumption.
+func (r *Replay) begin(lanes int) error {
 	for which, c := range r.plan.configs {
-		var list []*run
-		for i := range runs {
-			g := c.first
-			if i > 0 {
-				var err error
-				if g, err = virtual.Open(c.options); err != nil {
-					return fmt.Errorf("compiling %s again: %w", c.options.File, err)
-				}
+		g := c.first
+		if lanes > 1 {
+			var err error
+			if g, err = virtual.OpenLanes(c.options, lanes); err != nil {
+				return fmt.Errorf("compiling %s again: %w", c.options.File, err)
 			}
-			list = append(list, newRun(r, which, i, runs, g))
 		}
-		r.runs = append(r.runs, list)
+		r.runs = append(r.runs, newRun(r, which, lanes, g))
 	}
-	for range runs * (len(r.plan.configs) - 1) {
-		r.changes = append(r.changes, newChanges())
+	if len(r.runs) == 2 {
+		for range lanes {
+			r.changes = append(r.changes, newChanges())
+		}
 	}
 	return nil
 }

@@ -132,6 +132,11 @@ type Series struct {
 	start int64
 }
 
+// Instant is when a bucket begins.
+func (s *Series) Instant(i int) string {
+	return instantText(s.start + int64(i)*s.Width*second)
+}
+
 // Delays is how long requests would wait that do.
 type Delays struct {
 	Requests int64   `json:"requests"`

@@ -11,7 +11,7 @@ import (
 
 // report makes the report of what was decided so far.
 func (r *Replay) report(partial bool) *Report {
-	c := &r.counts
+	c := &r.intake.counts
 	out := &Report{
 		Partial: partial, Config: r.plan.configs[0].options.File, Notes: []Note{},
 		Refused: Already{Requests: c.refused, Kept: !r.plan.drop, How: r.recognised()},
@@ -25,23 +25,24 @@ func (r *Replay) report(partial bool) *Report {
 		out.Answer = "the log has no requests to decide on"
 		return out
 	}
-	one := r.runs[0]
+	run := r.runs[0]
+	one := run.tallies
 	ref := one[r.refers()]
 	out.Assumed, out.Reference = assumed(one), spreadName(len(one), r.refers())
 	out.Total = fates(one, func(t *tally) (n, dry *[verdicts]int64) { return &t.n, &t.dry })
-	for _, n := range ref.tally.n {
+	for _, n := range ref.n {
 		out.Requests += n
 	}
-	out.Zones, out.Locations = r.zones(one), locations(one)
-	out.Series = ref.tally.series.report()
-	out.Delays = delays(&ref.tally.delays)
-	h := ref.tally.hits
+	out.Zones, out.Locations = r.zones(one), locations(run)
+	out.Series = ref.series.report()
+	out.Delays = delays(&ref.delays)
+	h := ref.hits
 	out.Hit = Hit{Clients: tops(h.clients), Agents: tops(h.agents), Paths: tops(h.paths)}
 	if c.timed > 0 {
 		f := &h.flight
 		out.Flight = &Flight{P99: f.time.quantile(990), Peak: f.most, At: instantText(int64(f.at))}
 	}
-	out.Upstream = Upstream{Before: ref.tally.before.report(), After: ref.tally.after.report()}
+	out.Upstream = Upstream{Before: ref.before.report(), After: ref.after.report()}
 	if len(r.runs) == 2 {
 		out.Changes = r.changesReport()
 	}
@@ -52,7 +53,7 @@ func (r *Replay) report(partial bool) *Report {
 
 // refers is the number of the run that tells who was hit.
 func (r *Replay) refers() int {
-	if len(r.runs[0]) == 1 {
+	if len(r.runs[0].tallies) == 1 {
 		return 0
 	}
 	return reference
@@ -75,7 +76,7 @@ func (r *Replay) recognised() string {
 }
 
 func (r *Replay) logReport() Log {
-	c := &r.counts
+	c := &r.intake.counts
 	l := Log{
 		Records: c.records, Grain: float64(c.grain) / 1e9, Late: c.late, Garbage: c.garbage, Sources: []Source{},
 		First: instantText(c.first), Last: instantText(c.last), Seconds: float64(c.last-c.first) / 1e9,
@@ -112,10 +113,10 @@ func instantText(at int64) string {
 }
 
 // band is a number of all runs.
-func band(runs []*run, of func(t *tally) int64) Band {
+func band(lanes []*tally, of func(t *tally) int64) Band {
 	var b Band
-	for i, n := range runs {
-		v := of(n.tally)
+	for i, t := range lanes {
+		v := of(t)
 		if i == 0 || v < b.Min {
 			b.Min = v
 		}
@@ -124,12 +125,12 @@ func band(runs []*run, of func(t *tally) int64) Band {
 	return b
 }
 
-func fates(runs []*run, of func(t *tally) (n, dry *[verdicts]int64)) Fates {
+func fates(lanes []*tally, of func(t *tally) (n, dry *[verdicts]int64)) Fates {
 	real := func(v verdict) Band {
-		return band(runs, func(t *tally) int64 { n, _ := of(t); return n[v] })
+		return band(lanes, func(t *tally) int64 { n, _ := of(t); return n[v] })
 	}
 	dry := func(v verdict) Band {
-		return band(runs, func(t *tally) int64 { _, n := of(t); return n[v] })
+		return band(lanes, func(t *tally) int64 { _, n := of(t); return n[v] })
 	}
 	return Fates{
 		Unlimited: real(unasked), Passed: real(passed), Delayed: real(delayed), Rejected: real(rejected),
@@ -137,27 +138,26 @@ func fates(runs []*run, of func(t *tally) (n, dry *[verdicts]int64)) Fates {
 	}
 }
 
-func assumed(runs []*run) []Run {
+func assumed(lanes []*tally) []Run {
 	list := []Run{}
-	for i, n := range runs {
-		t := n.tally
+	for i, t := range lanes {
 		list = append(list, Run{
-			Assumption: spreadName(len(runs), i), Passed: t.n[unasked] + t.n[passed], Delayed: t.n[delayed], Rejected: t.n[rejected],
+			Assumption: spreadName(len(lanes), i), Passed: t.n[unasked] + t.n[passed], Delayed: t.n[delayed], Rejected: t.n[rejected],
 		})
 	}
 	return list
 }
 
-func (r *Replay) zones(runs []*run) []Zone {
+func (r *Replay) zones(lanes []*tally) []Zone {
 	list := []Zone{}
-	ref := runs[r.refers()].tally
+	ref := lanes[r.refers()]
 	for i := range ref.zones {
 		z := &ref.zones[i]
-		one := Zone{Name: z.spec.Name, Directive: strings.TrimSuffix(z.spec.Directive, "_zone"), Key: z.spec.Key, Keys: tops(z.keys)}
-		one.Fates = fates(runs, func(t *tally) (n, dry *[verdicts]int64) { return &t.zones[i].n, &t.zones[i].dry })
-		one.Asked = band(runs, func(t *tally) int64 { return total(&t.zones[i].n) + total(&t.zones[i].dry) })
-		if z.crowd != nil && r.counts.timed > 0 && z.crowd.met.total > 0 {
-			one.Held = &Held{P99: z.crowd.met.quantile(990), Peak: z.crowd.most.n, PeakKey: z.crowd.most.key}
+		one := Zone{Name: z.spec.Name, Directive: z.spec.Directive, Key: z.spec.Key, Keys: tops(z.keys)}
+		one.Fates = fates(lanes, func(t *tally) (n, dry *[verdicts]int64) { return &t.zones[i].n, &t.zones[i].dry })
+		one.Asked = band(lanes, func(t *tally) int64 { return total(&t.zones[i].n) + total(&t.zones[i].dry) })
+		if z.crowd != nil && r.intake.counts.timed > 0 && z.crowd.met.total > 0 {
+			one.Held = &Held{P99: z.crowd.met.quantile(990), Peak: z.crowd.most, PeakKey: z.crowd.name}
 		}
 		list = append(list, one)
 	}
@@ -171,17 +171,17 @@ func total(n *[verdicts]int64) (sum int64) {
 	return sum
 }
 
-func locations(runs []*run) []Location {
+func locations(n *run) []Location {
 	list := []Location{}
-	for i := range runs[0].tally.blocks {
-		requests := band(runs, func(t *tally) int64 { return total(&t.blocks[i].n) })
+	for i := range n.tallies[0].blocks {
+		requests := band(n.tallies, func(t *tally) int64 { return total(&t.blocks[i].n) })
 		if requests.Max == 0 {
 			continue
 		}
-		b := runs[0].gate.Program.Block(i)
+		b := n.gate.Program.Block(i)
 		list = append(list, Location{
 			Server: b.Server, Location: b.Name, File: b.At.File, Line: b.At.Line, Requests: requests,
-			Fates: fates(runs, func(t *tally) (n, dry *[verdicts]int64) { return &t.blocks[i].n, &t.blocks[i].dry }),
+			Fates: fates(n.tallies, func(t *tally) (n, dry *[verdicts]int64) { return &t.blocks[i].n, &t.blocks[i].dry }),
 		})
 	}
 	return list
@@ -225,12 +225,12 @@ func (p *peak) report() Peak {
 // changesReport tells what the other configuration would do otherwise.
 func (r *Replay) changesReport() *Changes {
 	other := r.runs[1]
-	out := &Changes{Assumed: assumed(other)}
-	out.Total = fates(other, func(t *tally) (n, dry *[verdicts]int64) { return &t.n, &t.dry })
+	out := &Changes{Assumed: assumed(other.tallies)}
+	out.Total = fates(other.tallies, func(t *tally) (n, dry *[verdicts]int64) { return &t.n, &t.dry })
 	refused := func(c *changes) map[place]*change { return c.refused }
 	let := func(c *changes) map[place]*change { return c.passed }
-	out.Refused, out.NewRefused = r.places(other[r.refers()], refused)
-	out.Passed, out.NewPassed = r.places(r.runs[0][r.refers()], let)
+	out.Refused, out.NewRefused = r.places(other, refused)
+	out.Passed, out.NewPassed = r.places(r.runs[0], let)
 	return out
 }
 
@@ -260,10 +260,10 @@ func (r *Replay) places(n *run, of func(*changes) map[place]*change) (list []Cha
 			}
 			b.Min = min(b.Min, here)
 		}
-		block := n.gate.Program.Block(p.block)
+		block := n.gate.Program.Block(int(p.block))
 		one := Change{Server: block.Server, Location: block.Name, File: block.At.File, Line: block.At.Line, Requests: b, Keys: []Top{}}
 		if p.zone >= 0 {
-			one.Zone = n.tally.zones[p.zone].spec.Name
+			one.Zone = n.tallies[0].zones[p.zone].spec.Name
 		}
 		if c := of(r.changes[r.refers()])[p]; c != nil {
 			one.Keys = tops(c.keys)

@@ -57,15 +57,16 @@ func newTally(g *virtual.Gate, hit bool) *tally {
 	t := &tally{blocks: make([]blockTally, g.Program.Blocks())}
 	table := vars.NewTable(vars.Facts{})
 	for _, spec := range g.Zones {
+		spec.Directive = strings.TrimSuffix(spec.Directive, "_zone")
 		switch spec.Directive {
-		case "limit_req_zone", "limit_conn_zone", "limit_count_zone", "limit_token_zone":
+		case "limit_req", "limit_conn", "limit_count", "limit_token":
 		default:
 			continue
 		}
 		z := zoneTally{spec: spec}
 		if hit {
 			z.keys = newTop(topPlaces)
-			if spec.Directive == "limit_conn_zone" {
+			if spec.Directive == "limit_conn" {
 				z.crowd = &demand{keys: map[string]*crowd{}}
 			}
 			z.binary, z.text = naming(spec.Key)
@@ -134,7 +135,7 @@ func (t *tally) add(m *visit) fate {
 			t.hits.add(m)
 		}
 	}
-	return fate{verdict: what, zone: zone, block: block}
+	return fate{verdict: what, zone: int16(zone), block: int32(block)}
 }
 
 // limits counts what each zone said, and returns the number of the one that delays or refuses the request.
@@ -183,8 +184,8 @@ func (t *tally) limits(m *visit, what verdict) (binds int) {
 				m.e.keys[m.run.which] = append(m.e.keys[m.run.which][:0], key...)
 			}
 		}
-		if z.crowd != nil {
-			z.crowd.begin(instant(r.Now), l.Key, m.e.stay)
+		if z.crowd != nil && z.crowd.begin(instant(r.Now), l.Key, m.e.stay) {
+			z.crowd.name = string(t.hits.nameKey(r, z, l.Key))
 		}
 	}
 	return binds

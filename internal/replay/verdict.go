@@ -39,6 +39,6 @@ func readVerdict(text []byte) verdict {
 type fate struct {
 	verdict verdict
 	decided bool
-	zone    int // that delays or refuses it, by its number in the tally; -1: none
-	block   int // of the program
+	zone    int16 // that delays or refuses it, by its number in the tally; -1: none
+	block   int32 // of the program
 }

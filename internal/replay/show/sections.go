@@ -87,11 +87,7 @@ func (p *printer) tops(what string, list []replay.Top) {
 		if i == few {
 			break
 		}
-		n := replay.Number(c.N)
-		if c.Error > 0 {
-			n = replay.Number(c.N-c.Error) + " to " + n
-		}
-		t.add(Printable(c.Text), n, fmt.Sprintf("%.1f %%", c.Share*100))
+		t.add(Printable(c.Text), countedText(c), shareText(c.Share))
 	}
 	p.table(&t)
 }
