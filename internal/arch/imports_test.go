@@ -99,6 +99,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 var outsiders = map[string][]string{
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/daemon":     {"golang.org/x/sys"},
+	"internal/accesslog":  {"github.com/klauspost/compress"},
 	"internal/password":   {"golang.org/x/crypto"},
 	"internal/proxyproto": {"github.com/pires/go-proxyproto"},
 	"cmd/limitgate":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},
