@@ -12,6 +12,7 @@ var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
 	"zonetest":                  {".", "internal/vectors"},
+	"grpclimit":                 {".", "internal/admit", "internal/trust"},
 	"guard":                     {".", "memzone"},
 	"internal/racing":           {},
 	"internal/pair":             {},
@@ -23,6 +24,7 @@ var imports = map[string][]string{
 	"internal/conf/syntax":      {},
 	"internal/conf":             {".", "internal/conf/syntax"},
 	"internal/conf/gendocs":     {"internal/conf"},
+	"internal/admit":            {"."},
 	"internal/limitfields":      {"."},
 	"internal/errorlog":         {},
 	"internal/errorlog/logconf": {"internal/conf", "internal/errorlog"},
@@ -100,6 +102,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
+	"grpclimit":           {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/daemon":     {"golang.org/x/sys"},
 	"internal/password":   {"golang.org/x/crypto"},

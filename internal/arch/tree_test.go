@@ -90,3 +90,12 @@ func outside(spec *ast.ImportSpec) (string, bool) {
 func library(pkg string) bool {
 	return pkg == "." || pkg == "memzone" || pkg == "guard" || pkg == "zonetest" || strings.HasPrefix(pkg, "memzone/")
 }
+
+// public reports whether Go programs import a package for what it does.
+func public(pkg string) bool {
+	switch pkg {
+	case ".", "memzone", "grpclimit":
+		return true
+	}
+	return false
+}
