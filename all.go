@@ -99,7 +99,7 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 		z.Contended()
 	}
 	if !v.NoRoom() {
-		v.Wait = 0
+		v.Decision = v.until(0)
 	}
 	return v, nil
 }
@@ -213,9 +213,9 @@ func (v Verdict) refused(d Decision, legs []Leg) Verdict {
 		case v.RetryAfter() == 0:
 			return v
 		case wait > 0:
-			v.Wait = max(v.Wait, wait)
+			v.Decision = v.until(max(v.RetryAfter(), wait))
 		case legs[i].Decision.Outcome == Rejected:
-			v.Wait = 0
+			v.Decision = v.until(0)
 		}
 	}
 	return v

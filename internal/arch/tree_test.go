@@ -88,5 +88,5 @@ func outside(spec *ast.ImportSpec) (string, bool) {
 
 // library reports whether a package is part of the half that Go programs import.
 func library(pkg string) bool {
-	return pkg == "." || pkg == "memzone" || pkg == "zonetest" || strings.HasPrefix(pkg, "memzone/")
+	return pkg == "." || pkg == "memzone" || pkg == "guard" || pkg == "zonetest" || strings.HasPrefix(pkg, "memzone/")
 }

@@ -92,7 +92,7 @@ func (h *handler) decide(r *request.Request, limits []limit) (time.Duration, pha
 	}
 	m := l.terms[v.Leg].of // the limit that bound
 	if r.Report != nil {
-		l.report(r.Report, &v, m.group.dryRun)
+		l.report(r, &v, m.group.dryRun)
 	}
 	if h.headers != headersOff && !m.group.dryRun {
 		h.headers.add(r, &l, v.Admitted())
@@ -200,7 +200,7 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		if !v.Admitted() {
 			l.list = l.list[:v.Leg+1] // those behind the one that refused were not asked
 		}
-		l.report(r.Report, &v, m.group.dryRun)
+		l.report(r, &v, m.group.dryRun)
 	}
 	if v.Admitted() {
 		r.ConnStatus = request.LimitPassed
