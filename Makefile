@@ -5,7 +5,7 @@
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
 NEEDS := nginx wrk gcc strace openssl
 
-.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters bench-middleware suite fuzz docs
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -65,7 +65,7 @@ sides:
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
 
-bench: bench-gateway bench-limiters
+bench: bench-gateway bench-limiters bench-middleware
 
 bench-gateway: build
 	cd bench && go run ./gateway -limitgate ../bin/limitgate $(ARGS)
@@ -74,6 +74,9 @@ bench-gateway: build
 bench-limiters:
 	cd bench && go run ./limiters $(BENCH)
 	go test -run '^$$' -bench . -benchmem . ./memzone ./internal/h1
+
+bench-middleware:
+	cd bench && go run ./middleware $(BENCH)
 
 # nginx's own suite, where a copy is at hand: make suite SUITE=/path/to/nginx-tests [FILES="limit_req map"]
 suite: build
