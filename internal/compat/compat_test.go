@@ -3,6 +3,7 @@ package compat
 import (
 	"bytes"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,6 +135,32 @@ func TestToNginxChangesNothingElse(t *testing.T) {
 				accepted(t, binary, filepath.Dir(name), x.Text)
 			}
 		})
+	}
+}
+
+// counted counts how often each file is read.
+type counted struct{ reads map[string]int }
+
+func (c counted) ReadFile(name string) ([]byte, error) {
+	c.reads[name]++
+	return os.ReadFile(name)
+}
+func (counted) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+func (counted) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
+
+// What is judged is what is written: a file that changes in between can't part the two.
+func TestToNginxReadsOnce(t *testing.T) {
+	disk := counted{map[string]int{}}
+	if _, faults := ToNginx("testdata/own.conf", disk); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	for name, n := range disk.reads {
+		if n != 1 {
+			t.Errorf("%s is read %d times", name, n)
+		}
+	}
+	if len(disk.reads) < 3 {
+		t.Errorf("%v", disk.reads)
 	}
 }
 
