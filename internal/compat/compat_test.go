@@ -192,6 +192,7 @@ func TestNginxRate(t *testing.T) {
 	for _, c := range [][2]string{
 		{"10r/s", "10r/s"}, {"30r/m", "30r/m"}, {"5", "5"}, {"0.5r/s", "30r/m"}, {"1.5r/s", "90r/m"}, {"0.25r/m", "1r/m"},
 		{"100r/h", "1r/m"}, {"120r/h", "2r/m"}, {"1000r/d", "1r/m"}, {"144000r/d", "100r/m"}, {"0.017r/s", "1r/m"}, {"2.5r/m", "2r/m"},
+		{"0.000001r/s", "1r/m"}, {"0.033334r/s", "2r/m"}, {"999999.5r/s", "59999970r/m"}, {"86400000000r/d", "60000000r/m"},
 	} {
 		if got, change := nginxRate(c[0]); got != c[1] || (change == "") != (c[0] == c[1]) {
 			t.Errorf("nginxRate(%q) = %q, %q, want %q", c[0], got, change, c[1])

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/conf/syntax"
 )
@@ -84,7 +85,7 @@ func (e *exporter) reqZone(d *syntax.Directive) (args, notes []string, keep bool
 			continue
 		default:
 			constant, ok := e.constant(text)
-			if _, isRate := conf.ParseRate(constant); !ok || !isRate {
+			if _, err := limitgate.ParseRate(constant); !ok || err != nil {
 				return nil, []string{"nginx takes no variables in rate=, and " + text + " has no constant default that is a rate"}, false
 			}
 			rate, change := nginxRate(constant)
@@ -108,17 +109,18 @@ func nginxRate(text string) (rate, change string) {
 	if _, err := strconv.ParseUint(number, 10, 64); err == nil && (unit == "s" || unit == "m" || unit == "") {
 		return text, ""
 	}
-	r, ok := conf.ParseRate(text)
-	if !ok {
+	r, err := limitgate.ParseRate(text)
+	if err != nil {
 		return text, "" // Load has accepted it: this is not reached
 	}
-	seconds := int64(r.Per / time.Second)
-	minute := r.Milli * 60 / seconds / 1000
+	n, per := r.Millionths()
+	inMinutes, one := n*60, int64(per/time.Second)*1_000_000 // at most 10^6 a second over a day: below 2^63
+	minute := inMinutes / one
 	if minute == 0 {
 		return "1r/m", "rate=" + text + " becomes 1r/m, which is more: nginx has no lower rate"
 	}
 	rate = strconv.FormatInt(minute, 10) + "r/m"
-	if minute*1000*seconds == r.Milli*60 {
+	if inMinutes%one == 0 {
 		return rate, "rate=" + text + " becomes " + rate
 	}
 	return rate, "rate=" + text + " becomes " + rate + ": nginx counts in whole numbers a minute"
