@@ -11,6 +11,7 @@ import (
 var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
+	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
 	"guard":                     {".", "memzone"},
 	"internal/racing":           {},
