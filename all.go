@@ -110,7 +110,7 @@ func (v Verdict) late(legs []Leg) Verdict {
 		z.Contended()
 	}
 	if !v.NoRoom() {
-		v.Wait = 0
+		v.Decision = v.until(0)
 	}
 	return v
 }
@@ -236,9 +236,9 @@ func (v Verdict) refused(d Decision, legs []Leg) Verdict {
 		case v.RetryAfter() == 0:
 			return v
 		case wait > 0:
-			v.Wait = max(v.Wait, wait)
+			v.Decision = v.until(max(v.RetryAfter(), wait))
 		case legs[i].Decision.Outcome == Rejected:
-			v.Wait = 0
+			v.Decision = v.until(0)
 		}
 	}
 	return v

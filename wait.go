@@ -67,7 +67,7 @@ func (l *Limiter) WaitAt(ctx context.Context, now Time, key string, cost Cost,
 			}
 		}
 		if d.Outcome != Rejected {
-			if d.Wait = woke.Sub(begin); d.Wait > 0 {
+			if d = d.until(woke.Sub(begin)); d.wait() > 0 {
 				d.Outcome = Delayed
 			}
 			return d, nil

@@ -167,7 +167,8 @@ func (m Mode) Stores(d Decision) bool {
 }
 
 // Charge identifies what one request was charged, so that exactly this can be given back. Its words are the zone's: they
-// name the state without its key. The zero Charge is none.
+// name the state without its key. The zero Charge is none. The lowest bit of Life is 0 in every zone but those that stand around
+// another and keep charges of their own: they tell these by it.
 type Charge struct {
 	Key    uint64 // names the key's state
 	Life   uint64 // names the life of that state: an evicted one took the charge with it
