@@ -54,7 +54,8 @@ type Decision struct {
 	Outcome Outcome
 
 	// Wait goes with the Outcome: how long a Delayed request waits before it goes on, and how long a Rejected one until it may
-	// come again, or NoRoom. Delay, RetryAfter and the method NoRoom tell these apart.
+	// come again, or NoRoom, or below that the mark of a Fallback. Delay, RetryAfter and the methods NoRoom and Fallback tell
+	// these apart.
 	Wait time.Duration
 
 	// Excess is how far the key is ahead of its rate with this request. A Conn limit and a window tell by how many they
@@ -77,7 +78,7 @@ func (d Decision) Delay() time.Duration {
 	if d.Outcome != Delayed {
 		return 0
 	}
-	return d.Wait
+	return max(d.wait(), 0)
 }
 
 // RetryAfter is how long a Rejected request has to wait until it would be admitted if nobody else asks. 0 when it was
@@ -86,7 +87,7 @@ func (d Decision) RetryAfter() time.Duration {
 	if d.Outcome != Rejected {
 		return 0
 	}
-	return max(d.Wait, 0)
+	return max(d.wait(), 0)
 }
 
 // NoRoom tells whether the request was refused because the zone had no place for one more key, not because of the limit.

@@ -3,6 +3,7 @@ package limitgate_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/limitgate/limitgate"
@@ -192,4 +193,33 @@ func ExampleOutcome_String() {
 func ExampleExcess_Append() {
 	fmt.Println(string(limitgate.Excess(960).Append([]byte("excess: "))))
 	// Output: excess: 0.960
+}
+
+// What package guard makes of a request whose store does not answer.
+func ExampleDecision_By() {
+	d := limitgate.Decision{Outcome: limitgate.Rejected, Wait: time.Second}.By(limitgate.FailLocal)
+	fmt.Println(d.Outcome, d.RetryAfter(), d.Fallback())
+	// Output: REJECTED 1s local
+}
+
+// An outage is not the client's doing: a program answers it with 503 and a limit with 429.
+func ExampleDecision_Fallback() {
+	for _, d := range []limitgate.Decision{
+		{Outcome: limitgate.Rejected, Wait: time.Second},
+		limitgate.Decision{Outcome: limitgate.Rejected}.By(limitgate.FailClosed),
+	} {
+		if d.Fallback() == limitgate.FailClosed {
+			fmt.Println(http.StatusServiceUnavailable)
+		} else {
+			fmt.Println(http.StatusTooManyRequests)
+		}
+	}
+	// Output:
+	// 429
+	// 503
+}
+
+func ExampleFallback_String() {
+	fmt.Println(limitgate.FailOpen, limitgate.FailClosed, limitgate.FailLocal)
+	// Output: open closed local
 }

@@ -60,14 +60,14 @@ func (l *Limiter) WaitAt(ctx context.Context, now Time, key string, cost Cost,
 		woke := now
 		if pause > 0 {
 			if woke, err = until(ctx, now, pause, sleep); err != nil {
-				if e := l.zone.Refund(context.WithoutCancel(ctx), woke, limit, c); e != nil {
+				if e := l.refund(context.WithoutCancel(ctx), woke, limit, key, c); e != nil {
 					err = fmt.Errorf("giving back a turn: %w, after %w", e, err)
 				}
 				return undecided(), err
 			}
 		}
 		if d.Outcome != Rejected {
-			if d.Wait = woke.Sub(begin); d.Wait > 0 {
+			if d = d.until(woke.Sub(begin)); d.wait() > 0 {
 				d.Outcome = Delayed
 			}
 			return d, nil

@@ -167,7 +167,8 @@ func (m Mode) Stores(d Decision) bool {
 }
 
 // Charge identifies what one request was charged, so that exactly this can be given back. Its words are the zone's: they
-// name the state without its key. The zero Charge is none.
+// name the state without its key. The zero Charge is none. The lowest bit of Life is 0 in every zone but those that stand around
+// another and keep charges of their own: they tell these by it.
 type Charge struct {
 	Key    uint64 // names the key's state
 	Life   uint64 // names the life of that state: an evicted one took the charge with it
@@ -198,4 +199,13 @@ type Spender interface {
 
 	// Spend decides what Do decides in mode Spend, and stores what it stores.
 	Spend(now Time, l *Limit, key string, cost Cost) Decision
+}
+
+// Keyed is a Zone that finds a state by its key only, because it is elsewhere: there is no room in a Charge for the name of one.
+// Who holds a charge of such a zone keeps the key with it. Places are an exception, those it knows by their charge.
+type Keyed interface {
+	Zone
+
+	// RefundKey is Refund of what Do charged to key.
+	RefundKey(ctx context.Context, now Time, l *Limit, key string, c Charge) error
 }

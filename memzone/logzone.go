@@ -99,7 +99,7 @@ func (z *Zone) extend(s *shard, l *logState, h uint64, skip, k uint32, now limit
 		} else {
 			z.count(h).inserts.Add(1)
 		}
-		l = s.add(h, z.lives.Add(1))
+		l = s.add(h, z.lives.Add(2)) // the lowest bit of a life is 0
 	}
 	for s.spareCells < l.grows(k) {
 		z.evict(s, l, now)

@@ -11,7 +11,11 @@ import (
 var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
+	"rediszone":                 {"."},
+	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
+	"grpclimit":                 {".", "internal/admit", "internal/trust"},
+	"guard":                     {".", "memzone"},
 	"internal/racing":           {},
 	"internal/pair":             {},
 	"internal/vectors":          {},
@@ -22,13 +26,15 @@ var imports = map[string][]string{
 	"internal/conf/syntax":      {},
 	"internal/conf":             {".", "internal/conf/syntax"},
 	"internal/conf/gendocs":     {"internal/conf"},
+	"internal/admit":            {"."},
+	"internal/limitfields":      {"."},
 	"internal/errorlog":         {},
 	"internal/errorlog/logconf": {"internal/conf", "internal/errorlog"},
 	"internal/logfile":          {".", "internal/errorlog"},
-	"internal/trust":            {"internal/header", "internal/request"},
+	"internal/trust":            {},
 	"internal/runconf":          {"."},
 	"internal/tempfile":         {"internal/errorlog"},
-	"internal/request":          {".", "internal/header", "internal/errorlog", "internal/tempfile"},
+	"internal/request":          {".", "internal/header", "internal/errorlog", "internal/tempfile", "internal/trust"},
 	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/accesslog":        {"internal/conf", "internal/logformat", "internal/vars"},
@@ -39,11 +45,13 @@ var imports = map[string][]string{
 	"internal/daemon":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
-	"internal/simulate":         {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/header", "internal/logformat", "internal/phase", "internal/pipeline", "internal/request", "internal/vars"},
+	"internal/virtual":          {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/phase", "internal/pipeline", "internal/request", "internal/vars"},
+	"internal/simulate":         {".", "internal/header", "internal/logformat", "internal/virtual"},
 	"internal/compat":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/phase", "internal/pipeline", "internal/vars"},
 	"internal/lint":             {".", "internal/conf", "internal/conf/syntax"},
 	"internal/lint/gendocs":     {"internal/lint"},
 	"internal/gatewaytest":      {},
+	"internal/redistest":        {"internal/gatewaytest"},
 	"cmd/limitgate":             {".", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/runconf", "internal/simulate"},
 	"examples":                  {},
 	"conformance":               {"internal/gatewaytest"},
@@ -51,7 +59,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/logfile", "internal/logformat", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
@@ -97,6 +105,8 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
+	"grpclimit":           {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
+	"rediszone":           {"github.com/redis/rueidis"},
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/daemon":     {"golang.org/x/sys"},
 	"internal/accesslog":  {"github.com/klauspost/compress"},

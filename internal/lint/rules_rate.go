@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
@@ -39,13 +40,27 @@ func rateRules() []Rule {
 			Mend:    "Give it a burst of what one page or one retry sends at once, with nodelay.",
 			Example: "limit_req zone=one burst=20 nodelay;",
 			find:    findNoBurst},
+		{ID: "numbers-chosen", Severity: Warning, Title: "a number of a limit that the client chooses",
+			Why:     "A client that writes its own rate, burst or cost has the limit that it likes, and each new value is worked out anew, under a lock.",
+			Mend:    "Let a map name the numbers that there are, and choose among them by something that you know.",
+			Example: "map $customer $rate { default 1r/s; gold 100r/s; }\nlimit_req_zone $customer zone=one:10m rate=$rate;",
+			find:    findNumbersChosen},
 	}
 }
 
-// reqs calls visit for each limit_req whose numbers are known.
+// reqs calls visit for each limit_req whose numbers and rate are known.
 func (m *model) reqs(visit func(*limit)) {
+	m.bursts(func(l *limit) {
+		if l.zone.rateFrom == "" && !l.zone.elsewhere {
+			visit(l)
+		}
+	})
+}
+
+// bursts calls visit for each limit_req whose own numbers are known, whatever its rate.
+func (m *model) bursts(visit func(*limit)) {
 	for _, l := range m.limits {
-		if l.kind == byReq && !l.varies && l.zone.rateFrom == "" {
+		if l.kind == byReq && !l.varies {
 			visit(l)
 		}
 	}
@@ -56,15 +71,15 @@ func findTruncated(m *model, say report) {
 		if z.kind != byReq || z.rateFrom != "" {
 			continue
 		}
-		kept := flow{thousandths(z.rate), second}
-		if written := flowOf(z.rate, limitgate.Exact); kept.milli > 0 && mulDiv(written.milli, day, written.per) != mulDiv(kept.milli, day, kept.per) {
-			say(z.at, fmt.Sprintf("rate=%s is %s in nginx (%s thousandths a second)", z.rate.Text, minute(kept), fmt.Sprint(kept.milli)))
+		kept := flow{z.rate.Thousandths() * (micro / 1000), second}
+		if written := flowOf(z.rate.Rate, limitgate.Exact); kept.micro > 0 && written.over(day) != kept.over(day) {
+			say(z.at, fmt.Sprintf("rate=%s is %s in nginx (%s thousandths a second)", z.rate.Text, minute(kept), fmt.Sprint(z.rate.Thousandths())))
 		}
 	}
 }
 
 // minute writes a flow as requests a minute.
-func minute(f flow) string { return thousandth(mulDiv(f.milli, 60*second, f.per)) + "/min" }
+func minute(f flow) string { return thousandth(f.over(time.Minute)/(micro/1000)) + "/min" }
 
 func findUnitless(m *model, say report) {
 	for _, z := range m.zones {
@@ -76,7 +91,7 @@ func findUnitless(m *model, say report) {
 
 func findBeyondClock(m *model, say report) {
 	m.reqs(func(l *limit) {
-		if reached := (1 + l.burst) * clockTicks; thousandths(l.zone.rate)/1000 > reached {
+		if reached := (1 + l.burst) * clockTicks; l.zone.rate.Thousandths()/1000 > reached {
 			say(l.at, fmt.Sprintf("rate=%s with burst=%d lets at most %d requests a second through in nginx", l.zone.rate.Text, l.burst, reached))
 		}
 	})
@@ -84,7 +99,7 @@ func findBeyondClock(m *model, say report) {
 
 func findUncountable(m *model, say report) {
 	for _, z := range m.zones {
-		if z.kind == byReq && m.arithmetic == limitgate.Nginx && z.rateFrom == "" && thousandths(z.rate) == 0 {
+		if z.kind == byReq && m.arithmetic == limitgate.Nginx && z.rateFrom == "" && z.rate.Thousandths() == 0 {
 			say(z.at, fmt.Sprintf("rate=%s is less than a thousandth of a request a second", z.rate.Text))
 		}
 	}
@@ -92,11 +107,32 @@ func findUncountable(m *model, say report) {
 
 func findNoBurst(m *model, say report) {
 	m.reqs(func(l *limit) {
-		if l.burst == 0 && thousandths(l.zone.rate) >= 1000 && m.perPage(l.scope) {
-			say(l.at, fmt.Sprintf("rate=%s without burst: one request in %s, and the next one before that is refused", l.zone.rate.Text, span(flowOf(l.zone.rate, m.arithmetic).forNumber(1))))
+		if l.burst == 0 && l.zone.rate.Thousandths() >= 1000 && m.perPage(l.scope) {
+			say(l.at, fmt.Sprintf("rate=%s without burst: one request in %s, and the next one before that is refused", l.zone.rate.Text, span(flowOf(l.zone.rate.Rate, m.arithmetic).forNumber(1))))
 		}
 	})
 }
 
 // perPage reports whether a scope is more than one exact path.
 func (m *model) perPage(s *conf.Scope) bool { return s.Place == nil || s.Place.Modifier != conf.Exact }
+
+func findNumbersChosen(m *model, say report) {
+	tell := func(at conf.Pos, directive string, all []setting) {
+		for _, s := range all {
+			for _, name := range m.parts(s.text) {
+				if chosen(name) {
+					say(at, fmt.Sprintf("the %s of %s comes from $%s, which the client writes", s.name, directive, name))
+				}
+			}
+		}
+	}
+	for _, z := range m.zones {
+		tell(z.at, fmt.Sprintf("zone %q", z.name), z.varying)
+	}
+	for _, l := range m.limits {
+		tell(l.at, string(l.kind)+" "+l.zone.name, l.varying)
+	}
+	for _, name := range [...]string{"limit_rate", "limit_rate_after"} {
+		m.each(name, func(d *conf.Directive) { tell(d.Pos, d.Name, []setting{{"value", d.Arg(0)}}) })
+	}
+}

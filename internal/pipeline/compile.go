@@ -75,7 +75,7 @@ func (c *compiler) number(s *conf.Scope) {
 
 // compile builds one scope of the program.
 func (c *compiler) compile(s *conf.Scope) {
-	out := scope{name: nameOf(s), errorPages: compileErrorPages(c.env, s)}
+	out := scope{name: nameOf(s), at: s.Opener.Pos, label: labelOf(s), server: -1, errorPages: compileErrorPages(c.env, s)}
 	out.recursive = c.read.flag(s, "recursive_error_pages", false)
 	serverName := ""
 	if server := s.Enclosing(conf.Server); server != nil {
@@ -83,6 +83,11 @@ func (c *compiler) compile(s *conf.Scope) {
 			c.names[s] = match.CompileNames(c.env, s)
 		}
 		serverName = c.names[server][0].String()
+		// Outer blocks come first: the server itself is the next of the servers, all in it belong to the last one.
+		out.server = len(c.program.servers)
+		if server != s {
+			out.server--
+		}
 	}
 	out.settings = c.read.settings(s, serverName)
 	out.settings.Root = static.Root(c.env, s)
@@ -124,6 +129,18 @@ func (c *compiler) exceptions(s *conf.Scope) *exceptions {
 		}
 	}
 	return nil
+}
+
+// labelOf is a block as people name it: a location by its address, others by their directive.
+func labelOf(s *conf.Scope) string {
+	if s.Place == nil || len(s.Opener.Args) == 0 {
+		return s.Opener.Name
+	}
+	label := s.Opener.Arg(0)
+	for i := 1; i < len(s.Opener.Args); i++ {
+		label += " " + s.Opener.Arg(i)
+	}
+	return label
 }
 
 func nameOf(s *conf.Scope) string {

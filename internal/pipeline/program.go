@@ -29,6 +29,9 @@ var _ edge.Program = (*Program)(nil)
 
 // scope is one block of the configuration as requests meet it.
 type scope struct {
+	at         conf.Pos
+	server     int    // index of the server it belongs to; -1: none
+	label      string // as the file has it
 	name       string // as nginx's debug log has it: "=" before an exact path, else the pattern alone; the directive of a block in it
 	handlers   [phase.Count]phase.Handler
 	settings   *request.Settings

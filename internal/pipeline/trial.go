@@ -1,10 +1,7 @@
 package pipeline
 
 import (
-	"net/netip"
-
 	"github.com/limitgate/limitgate/internal/phase"
-	"github.com/limitgate/limitgate/internal/phase/match"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -51,66 +48,3 @@ func (t *Trial) run(at int) (held bool) {
 
 // Serves reports whether the program has a server at all.
 func (p *Program) Serves() bool { return len(p.servers) > 0 }
-
-// arrivals tells on which address a request comes in that has no connection.
-type arrivals struct {
-	names *match.Names // of all servers, whatever they listen on
-	at    []arrival    // by server
-}
-
-type arrival struct {
-	listener int
-	local    netip.AddrPort
-}
-
-// arrivals gathers the first address of each server.
-func (c *compiler) arrivals(groups [][]*point) *arrivals {
-	p := c.program
-	a := &arrivals{at: make([]arrival, len(p.servers))}
-	known := make([]bool, len(p.servers))
-	for i, group := range groups {
-		for k, one := range group {
-			for _, s := range one.servers {
-				if !known[s] {
-					known[s], a.at[s] = true, arrival{i, p.local(i, &p.listeners[i].addresses[k])}
-				}
-			}
-		}
-	}
-	var hosts []match.Host
-	for i, s := range p.servers {
-		hosts = append(hosts, match.Host{Server: i, Names: c.names[c.scopes[s.scope]]})
-	}
-	a.names = match.NewNames(c.env, "", hosts, 0)
-	return a
-}
-
-// Arrive decides where a request came in that has no connection: at the first server that goes by the name it asks for,
-// else at the first address of all. It sets the listener and the local address in r.Conn.
-func (p *Program) Arrive(r *request.Request) {
-	c := r.Conn
-	if s, named := p.arrivals.names.Named(r); named {
-		a := &p.arrivals.at[s]
-		c.Listener, c.LocalAddr = a.listener, a.local
-	} else {
-		c.Listener, c.LocalAddr = 0, p.local(0, &p.listeners[0].addresses[0])
-	}
-	c.UnixPath = p.listens[c.Listener].Unix
-}
-
-// local returns what the socket's end of a connection to an address would be: loopback where all addresses are listened on.
-func (p *Program) local(i int, a *address) netip.AddrPort {
-	l := &p.listens[i]
-	addr := l.Addr
-	switch {
-	case l.Unix != "":
-		return netip.AddrPort{}
-	case a.local.IsValid():
-		addr = a.local
-	case addr.IsUnspecified() && addr.Is4():
-		addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	case addr.IsUnspecified():
-		addr = netip.IPv6Loopback()
-	}
-	return netip.AddrPortFrom(addr, uint16(l.Port))
-}

@@ -22,17 +22,31 @@ type Report struct {
 	Delay      time.Duration     // how long the request waits, whatever happens then
 	RetryAfter int64             // seconds, as the answer says; 0: it does not
 
-	waited bool // for its Delay
+	// Scope is where in the program the limits were asked that stand in Limits, the last ones of them: Request.Location may be
+	// that of an error page by now. It is of no meaning without Limits.
+	Scope int
+
+	keys   []byte // those of Limits
+	waited bool   // for its Delay
 }
 
 // LimitReport is what one limit said. What is less than a millisecond of delay has passed, as in the answer.
 type LimitReport struct {
 	Zone     string
+	Key      []byte // in memory of the report
+	DryRun   bool
 	Decision limitgate.Decision
 }
 
 // Reset empties the report and keeps its memory.
-func (p *Report) Reset() { *p = Report{Limits: p.Limits[:0]} }
+func (p *Report) Reset() { *p = Report{Limits: p.Limits[:0], keys: p.keys[:0]} }
+
+// Tell notes what one limit said.
+func (p *Report) Tell(zone, key string, d limitgate.Decision, dryRun bool) {
+	n := len(p.keys)
+	p.keys = append(p.keys, key...) // where it moves, the keys before stay where they are
+	p.Limits = append(p.Limits, LimitReport{Zone: zone, Key: p.keys[n:len(p.keys):len(p.keys)], DryRun: dryRun, Decision: d})
+}
 
 // MustWait reports whether there is a delay that the request did not wait for yet. Who is told so waits.
 func (p *Report) MustWait() bool {

@@ -10,14 +10,14 @@ import (
 
 // appendAnswer writes what was decided, as a line of JSON.
 func (m *sim) appendAnswer(b []byte) []byte {
-	p := &m.report
+	p := &m.visit.Report
 	id := m.echo[:m.idLen]
 	if len(id) == 0 {
 		id = nullText
 	}
 	b = append(append(b, `{"id":`...), id...)
 	b = append(append(b, `,"at_ms":`...), m.echo[m.idLen:]...)
-	b = strconv.AppendInt(append(b, `,"status":`...), int64(m.r.Response.Status), 10)
+	b = strconv.AppendInt(append(b, `,"status":`...), int64(m.visit.Request.Response.Status), 10)
 	b = append(append(b, `,"verdict":"`...), verdict(p.Outcome)...)
 	b = appendMillis(append(b, `","delay_ms":`...), p.Delay)
 	b = append(b, `,"limit":`...)

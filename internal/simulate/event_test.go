@@ -74,8 +74,8 @@ func TestEvent(t *testing.T) {
 	}
 	s := open(t, "server { }", "")
 	m := new(sim)
-	m.fill(&e, &s.rules, 1)
-	r := &m.r
+	m.fill(&e, s, 1)
+	r := &m.visit.Request
 	got := string(r.Method) + " " + string(r.URI) + " " + string(r.Args) + " " + string(r.Host) + " " + r.ClientAddr.String()
 	if want := "POST /b c ex.org [2001:db8::1]:99"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -1,52 +1,42 @@
 package simulate
 
-import (
-	"errors"
-	"time"
+import "github.com/limitgate/limitgate/internal/virtual"
 
-	"github.com/limitgate/limitgate"
-	"github.com/limitgate/limitgate/internal/edge"
-	"github.com/limitgate/limitgate/internal/h1"
-	"github.com/limitgate/limitgate/internal/pipeline"
-	"github.com/limitgate/limitgate/internal/request"
-)
-
-// sim is one request while it is decided on, with the memory that it needs. It is used again and again.
+// sim is one event while it is decided on, with the memory that it needs. It is used again and again.
 type sim struct {
-	trial  pipeline.Trial
-	r      request.Request
-	conn   request.Conn
-	report request.Report
-	head   h1.Request
-	raw    []byte // the head that the client would have sent
-	echo   []byte // id and at_ms as they came
-	idLen  int
-	stay   int64
-	turn   uint64 // in the queue of answers
+	visit virtual.Visit
+	owner *Simulator
+	raw   []byte // the head that the client would have sent
+	echo  []byte // id and at_ms as they came
+	idLen int
+	turn  uint64 // in the queue of answers
+	held  bool   // it was kept by the gate, and is spare when it is decided
 }
 
-// fill makes the request that the edge would make of an event. A head that the gateway would refuse becomes the fault that
-// it has there.
-func (m *sim) fill(e *event, rules *h1.Rules, serial uint64) {
-	m.echo = append(append(m.echo[:0], e.id...), e.atText...)
-	m.idLen, m.stay = len(e.id), e.stay
-	m.compose(e)
-	r, h := &m.r, &m.head
-	r.Conn, r.Stream = &m.conn, stream{}
-	r.Reset()
-	m.report.Reset()
-	r.Report = &m.report
-	m.conn = request.Conn{Serial: serial, Requests: 1, PeerAddr: e.addr, Start: limitgate.Time(e.at)}
-	r.Start, r.Now, r.ClientAddr = limitgate.Time(e.at), limitgate.Time(e.at), e.addr
-	h.Reset()
-	b := m.raw
-	switch done, err := h.Parse(b, rules); {
-	case err != nil:
-		r.Fault = request.Fault{Status: h1.Status(err), Log: err.Error()}
-	case !done:
-		r.Fault = request.Fault{Status: 400}
+var _ virtual.Visitor = (*sim)(nil)
+
+// Visit implements virtual.Visitor.
+func (m *sim) Visit() *virtual.Visit { return &m.visit }
+
+// Ended implements virtual.Visitor: it answers.
+func (m *sim) Ended() error {
+	s := m.owner
+	s.queue.answer(m)
+	if m.held {
+		s.spare = append(s.spare, m)
 	}
-	edge.Translate(r, h, b)
+	return s.queue.write(s.out)
+}
+
+// fill makes the request that the edge would make of an event.
+func (m *sim) fill(e *event, s *Simulator, serial uint64) {
+	m.owner, m.held = s, false
+	m.echo = append(append(m.echo[:0], e.id...), e.atText...)
+	m.idLen = len(e.id)
+	m.compose(e)
+	m.visit.Reset(serial, e.at, e.addr)
+	m.visit.Stay = e.stay
+	m.visit.Read(m.raw, &s.gate.Rules)
 }
 
 // compose writes the head. A request without a host is one of HTTP/1.0, which needs none.
@@ -68,23 +58,3 @@ func (m *sim) compose(e *event) {
 	}
 	m.raw = append(append(b, e.fields...), "\r\n"...)
 }
-
-// stream is the client of a simulated request, who is not there. It implements request.Stream.
-type stream struct{}
-
-var errNobody = errors.New("nobody wants the answer")
-
-func (stream) ReadBody() ([]byte, error)       { return nil, errNobody }
-func (stream) AbortBody()                      {}
-func (stream) BodyDone() bool                  { return true }
-func (stream) BodyHere() bool                  { return false }
-func (stream) RequestLength() int64            { return 0 }
-func (stream) SendHead(*request.Request) error { return errNobody }
-func (stream) SendBody([]byte) error           { return errNobody }
-func (stream) Flush() error                    { return errNobody }
-func (stream) Finish() error                   { return errNobody }
-func (stream) BytesSent() int64                { return 0 }
-func (stream) BodyBytesSent() int64            { return 0 }
-func (stream) Await(request.Canceler) bool     { return true }
-func (stream) Sleep(time.Duration) bool        { return true }
-func (stream) Tunnel(request.Tunneled) error   { return errNobody }

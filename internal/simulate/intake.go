@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/limitgate/limitgate/internal/h1"
 )
 
 // intake reads events and makes requests of them, while those before are decided on.
 type intake struct {
 	in     io.Reader
-	rules  *h1.Rules
+	owner  *Simulator
 	serial uint64 // of the latest event
 	event  event
 	now    *batch        // that is being filled
@@ -36,9 +34,9 @@ const (
 	largeHead = 64 << 10 // of a request; the memory for a larger one is not kept
 )
 
-func newIntake(in io.Reader, rules *h1.Rules, serial uint64) *intake {
+func newIntake(in io.Reader, owner *Simulator) *intake {
 	k := &intake{
-		in: in, rules: rules, serial: serial,
+		in: in, owner: owner, serial: owner.serial,
 		full: make(chan *batch, batches), free: make(chan *batch, batches), quit: make(chan struct{}),
 	}
 	for range batches {
@@ -82,7 +80,7 @@ func (k *intake) read() error {
 		}
 		k.serial++
 		m := k.now.list[k.now.n]
-		m.fill(&k.event, k.rules, k.serial)
+		m.fill(&k.event, k.owner, k.serial)
 		if k.now.n++; k.now.n == batchSize {
 			if err := k.hand(); err != nil {
 				return err

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"sort"
 	"strings"
 	"testing"
 
@@ -261,29 +259,6 @@ func TestNobodyReadsTheAnswers(t *testing.T) {
 	answer.Close()
 	if err := s.Run(&lines{[]byte(at(0, "/")), 1_000_000}, out); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
-	}
-}
-
-// TestAgendaInOrder holds the heap against sorting.
-func TestAgendaInOrder(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		var a agenda
-		var list []task
-		for i := range r.IntN(50) {
-			k := task{due: r.Int64N(9), serial: uint64(i)}
-			if r.IntN(2) == 0 {
-				k.sim = new(sim)
-			}
-			a.add(k)
-			list = append(list, k)
-		}
-		sort.Slice(list, func(i, j int) bool { return list[i].before(&list[j]) })
-		for i, want := range list {
-			if got := a.next(); got.serial != want.serial || got.due != want.due {
-				t.Fatalf("task %d: got %+v, want %+v", i, got, want)
-			}
-		}
 	}
 }
 

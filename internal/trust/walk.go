@@ -1,54 +1,38 @@
 package trust
 
-import (
-	"net/netip"
+import "net/netip"
 
-	"github.com/limitgate/limitgate/internal/header"
-	"github.com/limitgate/limitgate/internal/request"
-)
+// Walk is how far a list was believed.
+type Walk struct {
+	Client netip.AddrPort // whom the last believed entry names; at first the peer
+	Found  bool           // whether any was believed
+}
 
 // Value walks the entries of one list from its right end: while the address before it is trusted, an entry is believed.
 // Without recursive the last entry alone counts, whatever it is. An entry that is no address ends the walk, and what was
 // found before it stays. found is false where nothing was believed.
 func (n *Nets) Value(peer netip.AddrPort, list []byte, recursive bool) (client netip.AddrPort, found bool) {
-	client, found, _ = n.line(peer, list, recursive)
-	return client, found
+	w := Walk{Client: peer}
+	n.Line(&w, list, recursive)
+	return w.Client, w.Found
 }
 
-// Forwarded walks the X-Forwarded-For fields of a request as one list, the last line last.
-func (n *Nets) Forwarded(peer netip.AddrPort, fields []request.Header, recursive bool) (client netip.AddrPort, found bool) {
-	client = peer
-	for i := len(fields) - 1; i >= 0; i-- {
-		if fields[i].ID != header.XForwardedFor {
-			continue
-		}
-		c, ok, more := n.line(client, fields[i].Value, recursive)
-		if ok {
-			client, found = c, true
-		}
-		if !more || !recursive {
-			break
-		}
-	}
-	return client, found
-}
-
-// line walks one line. more tells that all of it was believed, so that the line before it may count too.
-func (n *Nets) line(peer netip.AddrPort, list []byte, recursive bool) (client netip.AddrPort, found, more bool) {
-	client = peer
-	for n.Contains(client.Addr()) {
+// Line goes on with a walk in one of several lines that are one list: the last line is walked first. more tells that all of
+// it was believed, so that the line before it may count too.
+func (n *Nets) Line(w *Walk, list []byte, recursive bool) (more bool) {
+	for n.Contains(w.Client.Addr()) {
 		entry, rest, left := lastEntry(list)
 		a, ok := ParseAddrPort(entry)
 		if !ok {
-			return client, found, false
+			return false
 		}
-		client, found = a, true
+		w.Client, w.Found = a, true
 		if !left || !recursive {
-			return client, true, true
+			return recursive
 		}
 		list = rest
 	}
-	return client, found, false
+	return false
 }
 
 // lastEntry cuts the last entry off a list. Blanks and commas separate, a tab does not, and the very first byte never does

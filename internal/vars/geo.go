@@ -30,7 +30,7 @@ func (g *geo) eval(r *request.Request, dst []byte) (out, lasting []byte) {
 		}
 	}
 	if g.proxies != nil {
-		c, _ := g.proxies.Forwarded(netip.AddrPortFrom(a, 0), r.Headers, g.recursive)
+		c, _ := r.Forwarded(g.proxies, netip.AddrPortFrom(a, 0), g.recursive)
 		a = c.Addr()
 	}
 	return dst, g.table.find(a)

@@ -7,6 +7,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/limitfields"
 	"github.com/limitgate/limitgate/internal/phase"
 )
 
@@ -152,7 +153,7 @@ func (c *compiler) limit(d *conf.Directive, w wish) (limit, bool) {
 			return m, false
 		}
 	}
-	m.fixed.policy = newPolicy(m.zone, a)
+	m.fixed.policy = limitfields.New(m.zone, a)
 	return m, true
 }
 

@@ -10,9 +10,6 @@
 // Numbers that hold variables (vary.go) are worked out once for each value and kept in a map that is only ever replaced, so
 // that a known value costs a look-up. A value that can't be read is the strictest there is.
 //
-// With `limit_headers draft` answers carry RateLimit and RateLimit-Policy as in draft-ietf-httpapi-ratelimit-headers-10:
-// q = 1 + burst, the limit or the capacity, w = the seconds in which that much is allowed, r = what would pass now, t = the
-// seconds until one more would, where that is known, the limit with the least left first. `legacy` writes X-RateLimit-Limit,
-// -Remaining and -Reset for that limit alone, Reset being the seconds until all of the limit is there again. Retry-After is
-// on every refusal for which a time exists, whatever limit_headers says.
+// `limit_headers` has package limitfields tell the client of the limits that were asked. Retry-After is on every refusal for
+// which a time exists, whatever it says.
 package limit

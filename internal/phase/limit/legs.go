@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/limitfields"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -27,7 +28,7 @@ type limit struct {
 type terms struct {
 	of      *limit
 	limiter *limitgate.Limiter // nil: refuses all
-	policy  policy             // none for limit_conn
+	policy  limitfields.Policy // none for limit_conn
 }
 
 // few is how many limits are asked together without allocating.

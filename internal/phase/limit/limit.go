@@ -8,6 +8,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/limitfields"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/trust"
@@ -91,7 +92,7 @@ func (h *handler) decide(r *request.Request, limits []limit) (time.Duration, pha
 	}
 	m := l.terms[v.Leg].of // the limit that bound
 	if r.Report != nil {
-		l.report(r.Report, &v, m.group.dryRun)
+		l.report(r, &v, m.group.dryRun)
 	}
 	if h.headers != headersOff && !m.group.dryRun {
 		h.headers.add(r, &l, v.Admitted())
@@ -152,7 +153,7 @@ func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) ph
 	}
 	after := int64(0)
 	if wait := d.RetryAfter(); wait > 0 {
-		after = seconds(wait)
+		after = limitfields.Seconds(wait)
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 		if r.Report != nil {
 			r.Report.RetryAfter = after
@@ -199,7 +200,7 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		if !v.Admitted() {
 			l.list = l.list[:v.Leg+1] // those behind the one that refused were not asked
 		}
-		l.report(r.Report, &v, m.group.dryRun)
+		l.report(r, &v, m.group.dryRun)
 	}
 	if v.Admitted() {
 		r.ConnStatus = request.LimitPassed
@@ -225,15 +226,6 @@ func undecided(r *request.Request, err error) phase.Next {
 	r.Logf(errorlog.Error, "asking the limits: %s", err)
 	r.Fail(500)
 	return phase.Fail
-}
-
-// seconds rounds a time up to whole seconds, at least one.
-func seconds(d time.Duration) int64 {
-	n := int64(d / time.Second)
-	if d%time.Second > 0 {
-		n++
-	}
-	return max(1, n)
 }
 
 // claimInt writes n in request memory.

@@ -8,10 +8,12 @@ import (
 )
 
 // report tells what limits that were asked together said.
-func (l *legs) report(p *request.Report, v *limitgate.Verdict, dryRun bool) {
+func (l *legs) report(r *request.Request, v *limitgate.Verdict, dryRun bool) {
+	p := r.Report
+	p.Scope = r.Location
 	first := len(p.Limits)
 	for i := range l.list {
-		p.Limits = append(p.Limits, request.LimitReport{Zone: l.terms[i].of.zone, Decision: rounded(l.list[i].Decision)})
+		p.Tell(l.terms[i].of.zone, l.list[i].Key, rounded(l.list[i].Decision), dryRun)
 	}
 	p.Add(first, v.Leg, rounded(v.Decision), dryRun)
 }
@@ -19,7 +21,7 @@ func (l *legs) report(p *request.Report, v *limitgate.Verdict, dryRun bool) {
 // rounded makes a delay that nobody waits for a pass.
 func rounded(d limitgate.Decision) limitgate.Decision {
 	if d.Outcome == limitgate.Delayed && d.Delay() < time.Millisecond {
-		d.Outcome, d.Wait = limitgate.Passed, 0
+		d = limitgate.Decision{Excess: d.Excess, Remaining: d.Remaining}.By(d.Fallback())
 	}
 	return d
 }

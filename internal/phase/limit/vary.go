@@ -10,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/limitfields"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
 )
@@ -36,11 +37,9 @@ type parameter struct {
 func (p *parameter) read(n *numbers, text string) (ok bool) {
 	switch p.name {
 	case "rate":
-		if _, ok = conf.ParseRate(text); ok {
-			var err error
-			n.rate, err = limitgate.ParseRate(text)
-			ok = err == nil
-		}
+		var err error
+		n.rate, err = limitgate.ParseRate(text)
+		ok = err == nil
 	case "burst":
 		n.burst, ok = orNone(text)
 	case "delay":
@@ -195,7 +194,7 @@ func (v *vary) make(n numbers, values string) (*terms, error) {
 func (v *vary) bind(t *terms, n numbers) error {
 	a := v.algorithm(n)
 	if a == nil {
-		t.policy = newPolicy(v.limit.zone, nil)
+		t.policy = limitfields.New(v.limit.zone, nil)
 		return nil
 	}
 	if err := a.Validate(); err != nil {
@@ -208,7 +207,7 @@ func (v *vary) bind(t *terms, n numbers) error {
 	if t.limiter, err = limitgate.NewLimiter(zone, a); err != nil {
 		return err
 	}
-	t.policy = newPolicy(v.limit.zone, a)
+	t.policy = limitfields.New(v.limit.zone, a)
 	return nil
 }
 
@@ -241,7 +240,7 @@ func (m *limit) settle() {
 	m.fixed.of = m
 	if m.vary != nil {
 		m.vary.limit = m
-		m.vary.none = terms{of: m, policy: newPolicy(m.zone, nil)}
+		m.vary.none = terms{of: m, policy: limitfields.New(m.zone, nil)}
 		m.vary.known.Store(&map[string]*terms{})
 	}
 }

@@ -44,7 +44,7 @@ func (h *handler) client(r *request.Request) (netip.AddrPort, bool) {
 	peer := r.Conn.PeerAddr
 	switch h.source {
 	case forwardedFor:
-		return h.trusted.Forwarded(peer, r.Headers, h.recursive)
+		return r.Forwarded(h.trusted, peer, h.recursive)
 	case proxyProtocol:
 		return r.Conn.ProxySource, r.Conn.ProxySource.IsValid() && h.trusted.Contains(peer.Addr())
 	}

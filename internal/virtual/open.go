@@ -1,4 +1,4 @@
-package simulate
+package virtual
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"github.com/limitgate/limitgate/memzone"
 )
 
-// Options say what to simulate.
+// Options say which configuration decides.
 type Options struct {
 	File   string // the configuration
 	Prefix string // the folder that its relative names belong to; "": the current one
@@ -41,8 +41,8 @@ type ConfigError struct{ List []*conf.Error }
 // Error returns the first fault.
 func (e *ConfigError) Error() string { return e.List[0].Error() }
 
-// Open compiles a configuration. Its zones are empty and live as long as the Simulator. Faults are a *ConfigError.
-func Open(o Options) (*Simulator, error) {
+// Open compiles a configuration. Its zones are empty and live as long as the Gate. Faults are a *ConfigError.
+func Open(o Options) (*Gate, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -50,30 +50,33 @@ func Open(o Options) (*Simulator, error) {
 	if errs.Failed() {
 		return nil, &ConfigError{errs.List()}
 	}
-	s := &Simulator{}
-	clock := func() limitgate.Time { return s.now }
+	g := &Gate{Config: cfg}
+	clock := func() limitgate.Time { return g.now }
 	env := &phase.Env{
-		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: s.wall}), Errors: errs, Zones: zones{}, Files: phase.NoFiles{}, Now: clock,
+		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: g.wall}), Errors: errs, Zones: zones{}, Files: phase.NoFiles{}, Now: clock,
 		Prefix: o.Prefix, Dir: filepath.Dir(o.File), Fixed: o.Arithmetic != "",
 	}
 	if o.Arithmetic == "nginx" {
 		env.Arithmetic = limitgate.Nginx
 	}
-	s.program = pipeline.NewTrial(env, cfg)
+	g.Program = pipeline.NewTrial(env, cfg)
 	if errs.Failed() {
 		return nil, &ConfigError{errs.List()}
 	}
-	if !s.program.Serves() {
+	if !g.Program.Serves() {
 		return nil, errors.New("the configuration has no server, and so no limits to ask")
 	}
-	head := s.program.Head(&request.Conn{})
-	// An event is not bytes on a wire: how large a head may be is not asked.
-	s.rules = h1.Rules{
-		FirstBuffer: 2 * maxLine, LargeBuffer: 2 * maxLine, LargeBuffers: 1,
+	head := g.Program.Head(&request.Conn{})
+	// A request is not bytes on a wire here: how large a head may be is not asked.
+	g.Rules = h1.Rules{
+		FirstBuffer: mostHead, LargeBuffer: mostHead, LargeBuffers: 1,
 		Underscores: head.Underscores, KeepInvalid: !head.IgnoreInvalid, KeepSlashes: !head.MergeSlashes,
 	}
-	return s, nil
+	return g, nil
 }
+
+// mostHead is larger than any head that somebody makes, in bytes.
+const mostHead = 32 << 20
 
 // zones makes each zone once. It implements phase.Zones.
 type zones map[string]*memzone.Zone

@@ -1,22 +1,22 @@
-package simulate
+package virtual
 
 import "github.com/limitgate/limitgate"
 
 // task is something that happens later: places are given back, or a request that was delayed goes on.
 type task struct {
-	due    int64
-	serial uint64            // of the event it comes from
-	sim    *sim              // that goes on; nil: a release
-	places []limitgate.Place // to give back
+	due     int64
+	serial  uint64            // of the request it comes from
+	visitor Visitor           // whose request goes on; nil: a release
+	places  []limitgate.Place // to give back
 }
 
-// before orders tasks: by time, releases first, then as the events came.
+// before orders tasks: by time, releases first, then as the requests came.
 func (t *task) before(o *task) bool {
 	switch {
 	case t.due != o.due:
 		return t.due < o.due
-	case (t.sim == nil) != (o.sim == nil):
-		return t.sim == nil
+	case (t.visitor == nil) != (o.visitor == nil):
+		return t.visitor == nil
 	}
 	return t.serial < o.serial
 }

@@ -1,0 +1,133 @@
+package guard
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/limitgate/limitgate"
+)
+
+// Roster is where the instances that share a store tell each other that they live.
+type Roster interface {
+	// Sign notes that the instance of this name lives, for so long, and tells the names of all that do.
+	Sign(ctx context.Context, name string, keep time.Duration) (live []string, err error)
+}
+
+// Watching is how a store is watched.
+type Watching struct {
+	Roster Roster
+
+	// Name is this instance's own. It must not be another's.
+	Name string
+
+	// Every is how often the instance signs; 0 means a second. Who has not signed for three times as long is not counted any more.
+	Every time.Duration
+}
+
+// roll is who was seen in the roster, and when.
+type roll map[string]limitgate.Time
+
+// call notes who is there at now, and forgets who has not been seen for so long. While nothing can be read nobody is forgotten.
+func (r *roll) call(now limitgate.Time, live []string, keep time.Duration) {
+	if *r == nil {
+		*r = roll{}
+	}
+	for _, name := range live {
+		(*r)[name] = now
+	}
+	for name, seen := range *r {
+		if now.Sub(seen) > keep {
+			delete(*r, name)
+		}
+	}
+}
+
+// keeps is how many intervals an instance counts after it signed.
+const keeps = 3
+
+// Watch signs the roster until ctx ends, so that instances know each other, and tries a store that failed, so that no request has
+// to. It blocks: run it in a goroutine, once for each store.
+func (s *Store) Watch(ctx context.Context, w Watching) {
+	if w.Every <= 0 {
+		w.Every = time.Second
+	}
+	s.mu.Lock()
+	s.breaker.watched = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.breaker.watched = false
+		s.mu.Unlock()
+	}()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		now := limitgate.Now()
+		s.sign(ctx, now, w)
+		s.settle(ctx, now)
+		timer.Reset(s.rest(now, w.Every))
+	}
+}
+
+// sign signs the roster, unless the store is down and not to be tried yet.
+func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) {
+	s.mu.Lock()
+	t, ok := s.breaker.probe(now)
+	s.mu.Unlock()
+	if !ok {
+		return
+	}
+	var live []string
+	err, _ := s.made(ctx, now, t, func(ctx context.Context) (err error) {
+		live, err = w.Roster.Sign(ctx, w.Name, keeps*w.Every)
+		return err
+	})
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	s.peers.call(now, live, keeps*w.Every)
+	s.live.Store(int64(len(s.peers)))
+	s.mu.Unlock()
+}
+
+// settle gives back places that waited for the store.
+func (s *Store) settle(ctx context.Context, now limitgate.Time) {
+	s.mu.Lock()
+	var list []giving
+	if s.breaker.phase != Down {
+		list, s.pending = s.pending, nil
+	}
+	s.mu.Unlock()
+	for _, g := range list {
+		s.giveBack(ctx, now, g) // what still fails is kept again
+	}
+}
+
+// rest is how long the watch may sleep: until the store is tried again, or signs are due, less up to a tenth.
+func (s *Store) rest(now limitgate.Time, every time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.breaker.phase {
+	case Down:
+		return max(s.breaker.until.Sub(now), time.Millisecond)
+	case Rising:
+		every /= 20
+	}
+	return every - time.Duration(rand.Int64N(int64(every/10)+1))
+}
+
+// Peers tells the names of the instances that share the store, as they were last seen.
+func (s *Store) Peers() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.peers))
+}
