@@ -11,7 +11,12 @@ import (
 var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
+	"rediszone":                 {"."},
+	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
+	"grpclimit":                 {".", "internal/admit", "internal/trust"},
+	"retry":                     {".", "memzone"},
+	"retry/grpcretry":           {"retry"},
 	"guard":                     {".", "memzone"},
 	"internal/racing":           {},
 	"internal/pair":             {},
@@ -23,6 +28,7 @@ var imports = map[string][]string{
 	"internal/conf/syntax":      {},
 	"internal/conf":             {".", "internal/conf/syntax"},
 	"internal/conf/gendocs":     {"internal/conf"},
+	"internal/admit":            {"."},
 	"internal/limitfields":      {"."},
 	"internal/errorlog":         {},
 	"internal/errorlog/logconf": {"internal/conf", "internal/errorlog"},
@@ -47,6 +53,7 @@ var imports = map[string][]string{
 	"internal/lint":             {".", "internal/conf", "internal/conf/syntax"},
 	"internal/lint/gendocs":     {"internal/lint"},
 	"internal/gatewaytest":      {},
+	"internal/redistest":        {"internal/gatewaytest"},
 	"cmd/limitgate":             {".", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/runconf", "internal/simulate"},
 	"examples":                  {},
 	"conformance":               {"internal/gatewaytest"},
@@ -100,8 +107,12 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
+	"retry/grpcretry":     {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
+	"grpclimit":           {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
+	"rediszone":           {"github.com/redis/rueidis"},
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/daemon":     {"golang.org/x/sys"},
+	"internal/accesslog":  {"github.com/klauspost/compress"},
 	"internal/password":   {"golang.org/x/crypto"},
 	"internal/proxyproto": {"github.com/pires/go-proxyproto"},
 	"cmd/limitgate":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},

@@ -40,28 +40,30 @@ func ShapeOf(variable string) Shape {
 
 const clockLength = len("30/Nov/2026:00:43:57 +0000")
 
-// holds reports whether a value has the shape. No value at all, which is "-" or nothing, has every shape.
+// allows reports whether a byte may stand in a value of the shape.
+func (s Shape) allows(c byte) bool {
+	switch s {
+	case Number:
+		return c-'0' <= 9 || c == '.' || c == '-'
+	case Times:
+		return c-'0' <= 9 || c == '.' || c == '-' || c == ',' || c == ':' || c == ' '
+	case Word:
+		return c != ' ' && c != '"'
+	}
+	return true
+}
+
+// holds reports whether a value has the shape. No value at all, which is "-" or nothing, has every shape but that of a clock.
 func (s Shape) holds(v []byte) bool {
 	switch s {
+	case Text:
+		return true
 	case Clock:
 		return len(v) == clockLength && v[2] == '/' && v[6] == '/' && v[11] == ':'
-	case Number:
-		for _, c := range v {
-			if (c < '0' || c > '9') && c != '.' && c != '-' {
-				return false
-			}
-		}
-	case Times:
-		for _, c := range v {
-			if (c < '0' || c > '9') && c != '.' && c != '-' && c != ',' && c != ':' && c != ' ' {
-				return false
-			}
-		}
-	case Word:
-		for _, c := range v {
-			if c == ' ' || c == '"' {
-				return false
-			}
+	}
+	for _, c := range v {
+		if !s.allows(c) {
+			return false
 		}
 	}
 	return true
@@ -88,9 +90,10 @@ type Parser struct {
 type step struct {
 	shape  Shape
 	lit    string
-	anchor int  // the byte of lit that is looked for: the one that is rarest in values
-	quoted bool // lit begins with the quote that ends the value: no other one may stand in it
-	esc    bool // a backslash before that quote makes it part of the value
+	anchor int        // the byte of lit that is looked for: the one that is rarest in values
+	quoted bool       // lit begins with the quote that ends the value: no other one may stand in it
+	esc    bool       // a backslash before that quote makes it part of the value
+	class  *[256]bool // what may stand in the value, where that ends it: lit begins with something else
 }
 
 // maxTries bounds how often a line is tried anew where literal text also stands in its values.
@@ -137,6 +140,12 @@ func NewParser(l Layout) (*Parser, error) {
 		s.esc = l.Escape != None && s.lit != "" && s.lit[0] == '"'
 		s.quoted = s.esc && !l.Loose && before != "" && before[len(before)-1] == '"'
 		before = s.lit
+		if s.shape != Text && s.shape != Clock && (s.lit == "" || !s.shape.allows(s.lit[0])) {
+			s.class = new([256]bool)
+			for c := range s.class {
+				s.class[c] = s.shape.allows(byte(c))
+			}
+		}
 	}
 	return p, nil
 }
@@ -175,8 +184,13 @@ func (p *Parser) Split(line []byte, values [][]byte) bool {
 	values = values[:len(p.steps)]
 	for i := range p.steps {
 		s := &p.steps[i]
-		end := s.find(line, pos, i == last)
-		if end < 0 || s.shape != Text && !s.shape.holds(line[pos:end]) {
+		end := pos
+		if s.class != nil {
+			end = s.scan(line, pos, i == last)
+		} else {
+			end = s.find(line, pos, i == last)
+		}
+		if end < 0 || s.class == nil && s.shape != Text && !s.shape.holds(line[pos:end]) {
 			tries := maxTries
 			return p.search(line, len(p.head), 0, values, &tries)
 		}
@@ -184,6 +198,18 @@ func (p *Parser) Split(line []byte, values [][]byte) bool {
 		pos = end + len(s.lit)
 	}
 	return true
+}
+
+// scan is find for values that end with the first byte that can't stand in them.
+func (s *step) scan(line []byte, pos int, last bool) int {
+	for pos < len(line) && s.class[line[pos]] {
+		pos++
+	}
+	rest := line[pos:]
+	if len(rest) < len(s.lit) || last && len(rest) != len(s.lit) || string(rest[:len(s.lit)]) != s.lit {
+		return -1
+	}
+	return pos
 }
 
 // find returns where the literal text of a step begins, from pos on, or -1. The last one must end with the line.

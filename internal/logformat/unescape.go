@@ -36,7 +36,7 @@ func Unescape(v []byte) []byte {
 	return v[:n]
 }
 
-// UnescapeJSON undoes the escapes of a JSON string. It changes v and returns its beginning. What is no escape stays as it is.
+// UnescapeJSON undoes the escapes of a JSON string, and \xHH, which stands in JSON that was logged without escape=json. It changes v and returns its beginning. What is no escape stays as it is.
 func UnescapeJSON(v []byte) []byte {
 	n := bytes.IndexByte(v, '\\')
 	if n < 0 {
@@ -57,6 +57,11 @@ func UnescapeJSON(v []byte) []byte {
 		if plain := letter(v[i+1]); plain != 0 {
 			v[n] = plain
 			n, i = n+1, i+2
+			continue
+		}
+		if hi, lo := digit(v, i+2), digit(v, i+3); v[i+1] == 'x' && hi >= 0 && lo >= 0 {
+			v[n] = byte(hi<<4 | lo)
+			n, i = n+1, i+4
 			continue
 		}
 		r := rune4(v, i)
