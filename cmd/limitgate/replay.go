@@ -188,7 +188,7 @@ func (f *replayFlags) open(r *replay.Replay, logs []string) (*accesslog.Reader, 
 	case f.logFormat != "":
 		o.Format, err = r.Format(f.logFormat)
 	default:
-		o.Likely, err = r.Formats()
+		o.Likely = r.Formats(logs)
 	}
 	if err != nil {
 		return nil, err

@@ -140,7 +140,7 @@ func newHeader(variable string) *fieldName {
 	}
 	n := &fieldName{kind: fieldHeader, name: []byte(name), id: header.Lookup([]byte(name))}
 	switch n.id {
-	case header.TransferEncoding, header.Expect:
+	case header.TransferEncoding, header.Expect, header.Host: // a record has the host apart
 		return &fieldName{}
 	}
 	return n

@@ -18,7 +18,7 @@ const mostFlying = 1 << 20
 
 // begin adds a request. Instants come nearly in order: one that comes late begins now.
 func (f *flight) begin(at instant, stay int64) {
-	for len(f.ends) > 0 && f.ends[0] <= at {
+	for len(f.ends) > 0 && !at.before(f.ends[0]) {
 		f.pass(f.ends[0])
 		f.ends.pop()
 	}
@@ -64,7 +64,7 @@ func (l leave) before(o leave) bool { return l.at < o.at }
 
 // begin adds a request, and tells whether more of its key are in work than ever of one.
 func (d *demand) begin(at instant, key []byte, stay int64) (peak bool) {
-	for len(d.ends) > 0 && d.ends[0].at <= at {
+	for now := (leave{at: at}); len(d.ends) > 0 && !now.before(d.ends[0]); {
 		c := d.ends.pop().of
 		if c.n--; c.n == 0 {
 			delete(d.keys, c.key)

@@ -2,75 +2,31 @@ package replay
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/limitgate/limitgate/internal/accesslog"
-	"github.com/limitgate/limitgate/internal/conf"
-	"github.com/limitgate/limitgate/internal/logformat"
 )
 
 // Format returns the log_format of a name that the configuration defines.
 func (r *Replay) Format(name string) (*accesslog.Format, error) {
-	var names []string
-	for _, f := range r.defined() {
-		if f.Name == name {
-			return parseFormat(f)
-		}
-		names = append(names, f.Name)
+	f, err := accesslog.ConfigFormat(r.plan.configs[0].first.Config, name, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.plan.configs[0].options.File, err)
 	}
-	return nil, fmt.Errorf("there is no log_format %q in %s, which has %s", name, r.plan.configs[0].options.File, strings.Join(names, ", "))
+	return f, nil
 }
 
-// Formats returns the formats that the configuration's own logs have: the one definition also tells how they are read. Those
-// that an access_log names come first.
-func (r *Replay) Formats() ([]*accesslog.Format, error) {
-	var used []string
+// Formats returns the formats that the configuration's own logs have, that of the access_log that wrote the given ones first:
+// the one definition also tells how they are read. Formats that can be written and not be read back are left out.
+func (r *Replay) Formats(logs []string) []*accesslog.Format {
 	cfg := r.plan.configs[0].first.Config
-	errs := new(conf.Errors)
-	cfg.Main.Walk(func(s *conf.Scope) {
-		for _, d := range s.Own("access_log") {
-			if l, good := conf.ReadAccessLog(d, errs); good && !l.Off {
-				used = append(used, l.Format)
-			}
-		}
-	})
-	rank := func(f conf.LogFormat) int {
-		if i := slices.Index(used, f.Name); i >= 0 {
-			return i
-		}
-		return len(used)
+	var list []*accesslog.Format
+	if f, err := accesslog.ConfigFormat(cfg, "", logs); err == nil {
+		list = append(list, f)
 	}
-	list := r.defined()
-	slices.SortStableFunc(list, func(a, b conf.LogFormat) int { return rank(a) - rank(b) })
-	var formats []*accesslog.Format
-	for _, f := range list {
-		one, err := parseFormat(f)
-		if err != nil {
-			continue // it can be written, and not be read back: others may fit
-		}
-		formats = append(formats, one)
-	}
-	return formats, nil
-}
-
-// defined are the log_formats of the configuration.
-func (r *Replay) defined() []conf.LogFormat {
-	var list []conf.LogFormat
-	errs := new(conf.Errors)
-	for _, d := range r.plan.configs[0].first.Config.HTTP().Own("log_format") {
-		if f, good := conf.ReadLogFormat(d, errs); good {
+	for _, d := range cfg.HTTP().Own("log_format") {
+		if f, err := accesslog.ConfigFormat(cfg, d.Arg(0), nil); err == nil {
 			list = append(list, f)
 		}
 	}
 	return list
-}
-
-func parseFormat(f conf.LogFormat) (*accesslog.Format, error) {
-	escape, _ := logformat.ParseEscape(f.Escape)
-	one, err := accesslog.ParseFormat(f.Text, escape)
-	if err != nil {
-		return nil, fmt.Errorf("log_format %s at %s: %w", f.Name, f.At, err)
-	}
-	return one.Called("log_format " + f.Name), nil
 }
