@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	blockSize = 128 << 10 // of whole lines
+	blockSize = 64 << 10 // of whole lines
 	maxLine   = 1 << 20   // a longer line is malformed
 	examples  = 10        // malformed lines that a source keeps
 	shown     = 200       // bytes of a malformed line that are kept
