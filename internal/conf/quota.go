@@ -19,6 +19,7 @@ type LimitCountZone struct {
 	Timezone   *time.Location // nil: windows are aligned to the epoch
 	First      bool
 	Reject     bool // overflow=reject
+	Store      Word
 	At         Pos
 }
 
@@ -31,6 +32,7 @@ type LimitTokenZone struct {
 	Capacity     int64
 	CapacityFrom Word
 	Reject       bool // overflow=reject
+	Store        Word
 	At           Pos
 }
 
@@ -41,6 +43,7 @@ type LimitQuota struct {
 	CostFrom Word
 	// RejectDelay is how long a refusal is held back; 0: not at all.
 	RejectDelay time.Duration
+	Fail        Fail
 	At          Pos
 }
 
@@ -64,6 +67,8 @@ func ReadLimitCountZone(d *Directive, errs *Errors) (LimitCountZone, bool) {
 			z.First = p.word(a, value, "on", "off") == "on"
 		case "overflow":
 			z.Reject = p.word(a, value, "evict", "reject") == "reject"
+		case "store":
+			z.Store = p.storeName(a, value)
 		default:
 			p.unknown(a)
 		}
@@ -91,6 +96,8 @@ func ReadLimitTokenZone(d *Directive, errs *Errors) (LimitTokenZone, bool) {
 			z.Capacity, z.CapacityFrom = p.number(a, name, value, "a capacity is a whole number of tokens; 0 refuses all")
 		case "overflow":
 			z.Reject = p.word(a, value, "evict", "reject") == "reject"
+		case "store":
+			z.Store = p.storeName(a, value)
 		default:
 			p.unknown(a)
 		}
@@ -119,6 +126,8 @@ func ReadLimitQuota(d *Directive, errs *Errors) (LimitQuota, bool) {
 			}
 		case name == "reject_delay" && found:
 			l.RejectDelay = p.rejectDelay(a, value)
+		case name == "fail" && found:
+			l.Fail = p.fail(a, value)
 		default:
 			p.unknown(a)
 		}
