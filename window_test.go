@@ -246,6 +246,30 @@ func TestSlidingUndo(t *testing.T) {
 }
 
 // TestCalendar: where windows end by the clocks of a place, on days on which they are set on or back.
+// Nearly a window lies between the end of one and the end of the next, and twice the limit fits: the bound that the
+// documentation names is reached, and not passed.
+func TestSlidingWorstCase(t *testing.T) {
+	const limit = 60
+	s := Count{Limit: limit, Window: time.Minute}.Compile()
+	state, edge, admitted := State(0), t0.Add(time.Minute-time.Duration(t0)%time.Minute), 0
+	pass := func(at Time) bool {
+		next, d := decide(s, state, at, 1, 0)
+		state = next
+		return d.Outcome == Passed
+	}
+	for pass(edge.Add(-time.Millisecond)) {
+		admitted++
+	}
+	for at := time.Duration(0); at < time.Minute-time.Millisecond; at += 50 * time.Millisecond {
+		for pass(edge.Add(at)) {
+			admitted++
+		}
+	}
+	if admitted != 2*limit {
+		t.Errorf("got %d within a minute, want %d", admitted, 2*limit)
+	}
+}
+
 func TestCalendar(t *testing.T) {
 	for _, c := range []struct {
 		place  string

@@ -26,6 +26,7 @@ would not start on the file.`,
 		Example: `  limitgate check /etc/nginx/nginx.conf
   limitgate check --arithmetic nginx --strict /etc/nginx/nginx.conf
   limitgate check --explain no-burst
+  limitgate check --json --limits /etc/nginx/nginx.conf | jq '.[] | select(.rule == "allows") | .figures'
   limitgate check --compat --json /etc/nginx/nginx.conf | jq -r '.[] | select(.verdict == "missing") | .directive'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if compatible {
@@ -38,10 +39,11 @@ would not start on the file.`,
 	fl.BoolVar(&compatible, "compat", false, "compare with what nginx has")
 	fl.BoolVar(&f.json, "json", false, "write an array of {rule, severity, file, line, message, why, mend}; with --compat of {verdict, directive, file, line, message, help}")
 	fl.BoolVar(&f.sarif, "sarif", false, "write SARIF 2.1.0")
+	fl.BoolVar(&f.limits, "limits", false, "with --json or --sarif, also what each limit allows: entries of the rule \"allows\" with figures")
 	fl.BoolVar(&f.strict, "strict", false, "exit with 1 on warnings too")
 	fl.StringVar(&f.arithmetic, "arithmetic", "", "how limit_req counts, exact or nginx, whatever limit_arithmetic says")
 	fl.StringVar(&f.explain, "explain", "", "tell about a rule, or list all")
-	for _, name := range []string{"sarif", "strict", "arithmetic", "explain"} {
+	for _, name := range []string{"sarif", "limits", "strict", "arithmetic", "explain"} {
 		cmd.MarkFlagsMutuallyExclusive("compat", name)
 	}
 	return cmd

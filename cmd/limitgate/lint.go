@@ -10,7 +10,7 @@ import (
 
 // lintFlags are the flags of check without --compat.
 type lintFlags struct {
-	json, sarif, strict bool
+	json, sarif, strict, limits bool
 	arithmetic          string
 	explain             string
 }
@@ -22,6 +22,8 @@ func (f *lintFlags) validate(files []string) error {
 		return fmt.Errorf("--arithmetic %q: it is exact or nginx", f.arithmetic)
 	case f.json && f.sarif:
 		return errors.New("--json and --sarif are two forms of one output: choose one")
+	case f.limits && !f.json && !f.sarif:
+		return errors.New("--limits is for --json and --sarif: the text tells what limits allow without it")
 	case f.explain != "" && len(files) > 0:
 		return errors.New("--explain takes the name of a rule and no file")
 	case f.explain == "" && len(files) == 0:
@@ -57,9 +59,9 @@ func (f *lintFlags) run(w io.Writer, files []string) error {
 func (f *lintFlags) write(w io.Writer, reports []lint.Report) error {
 	switch {
 	case f.json:
-		return lint.WriteJSON(w, reports)
+		return lint.WriteJSON(w, reports, f.limits)
 	case f.sarif:
-		return lint.WriteSARIF(w, version, reports)
+		return lint.WriteSARIF(w, version, reports, f.limits)
 	}
 	for i, r := range reports {
 		if i > 0 {

@@ -15,13 +15,14 @@ type Allowance struct {
 	Line  int
 	Limit string // the directive and its zone
 	Text  string
+	Figures
 }
 
 // allowances describes each limit where it stands, in the order of the file.
 func (m *model) allowances() []Allowance {
 	var list []Allowance
 	for _, l := range m.limits {
-		a := Allowance{File: l.at.File, Line: l.at.Line, Limit: string(l.kind) + " " + l.zone.name}
+		a := Allowance{File: l.at.File, Line: max(l.at.Line, 1), Limit: string(l.kind) + " " + l.zone.name, Figures: m.figures(l)}
 		switch l.kind {
 		case byReq:
 			a.Text = m.ofReq(l)
@@ -96,13 +97,16 @@ func thousandth(n int64) string {
 
 // wait is the longest time that a request of the limit is delayed.
 func (m *model) wait(l *limit) time.Duration {
-	if l.noDelay || l.varies || l.zone.rateFrom != "" {
+	if l.noDelay || l.varies || l.zone.elsewhere || l.zone.rateFrom != "" {
 		return 0
 	}
 	return flowOf(l.zone.rate, m.arithmetic).forNumber(l.burst - l.delay)
 }
 
 func (m *model) ofReq(l *limit) string {
+	if l.zone.elsewhere && !l.varies {
+		return fmt.Sprintf("at once %d; its rate is declared elsewhere", 1+l.burst)
+	}
 	if l.zone.rateFrom != "" || l.varies {
 		return "rate or burst vary: 1 + burst at once, 1 + burst + rate*W in any time W"
 	}
@@ -116,6 +120,9 @@ func (m *model) ofReq(l *limit) string {
 
 func (m *model) ofToken(l *limit) string {
 	z := l.zone
+	if z.elsewhere {
+		return "rate and capacity are declared elsewhere" + costs(l)
+	}
 	if z.rateFrom != "" || z.maxFrom != "" {
 		return "rate or capacity vary: capacity at once, capacity + rate*W in any time W"
 	}
@@ -139,11 +146,14 @@ func worst(atOnce int64, f flow) string {
 
 func ofCount(l *limit) string {
 	z := l.zone
+	if z.elsewhere {
+		return "limit and window are declared elsewhere" + costs(l)
+	}
 	if z.maxFrom != "" || z.window == 0 {
 		return "limit or window vary"
 	}
 	most := map[string]string{
-		"sliding": fmt.Sprintf("less than %d in any %s", 2*z.max, span(z.window)),
+		"sliding": fmt.Sprintf("%d in any %s", 2*z.max, span(z.window)),
 		"fixed":   fmt.Sprintf("%d in the %s across the edge of two windows", 2*z.max, span(z.window)),
 		"log":     fmt.Sprintf("%d in any %s", z.max, span(z.window)),
 	}[z.algorithm]

@@ -40,7 +40,7 @@ func TestAllowances(t *testing.T) {
 			"rate or burst vary: 1 + burst at once, 1 + burst + rate*W in any time W"},
 		{"conn", "", "limit_conn_zone $binary_remote_addr zone=z:10m;", "limit_conn z 7;", "at once 7; in any time as many as finish"},
 		{"sliding", "", "limit_count_zone $binary_remote_addr zone=z:10m limit=100 window=1h;", "limit_count zone=z;",
-			"100 in 1h, at once 100, at most less than 200 in any 1h"},
+			"100 in 1h, at once 100, at most 200 in any 1h"},
 		{"fixed", "", "limit_count_zone $binary_remote_addr zone=z:10m limit=100 window=90s algorithm=fixed;", "limit_count zone=z cost=3;",
 			"100 in 1m30s, at once 100, at most 200 in the 1m30s across the edge of two windows; a request costs 3"},
 		{"log", "", "limit_count_zone $binary_remote_addr zone=z:10m limit=5 window=10s algorithm=log;", "limit_count zone=z cost=$arg_n;",

@@ -34,8 +34,7 @@ func Check(o Options) Report {
 	if http := cfg.HTTP(); o.Arithmetic == "nginx" || o.Arithmetic == "" && http != nil && word(http, "limit_arithmetic", "") == "nginx" {
 		arithmetic = limitgate.Nginx
 	}
-	m := newModel(cfg, arithmetic)
-	m.errs, m.whole = errs, part == "" && !slices.ContainsFunc(errs.List(), missing)
+	m := newModel(cfg, errs, part == "" && !slices.ContainsFunc(errs.List(), missing), arithmetic)
 	c := collector{path: o.Path, framed: part != "", said: map[Finding]bool{}}
 	for _, r := range Rules() {
 		r.find(m, c.take(r))
@@ -50,6 +49,7 @@ func Check(o Options) Report {
 		}
 	}
 	marks := readMarks(cfg.Files)
+	r.Limits = slices.DeleteFunc(r.Limits, func(a Allowance) bool { return marks.cover(a.finding()) })
 	for _, f := range append(c.findings, marks.wrong()...) {
 		if marks.cover(f) {
 			r.Suppressed++

@@ -3,6 +3,7 @@ package lint
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,7 @@ func TestParts(t *testing.T) {
 		{"site", "server {\n listen 80;\n location / { limit_req zone=elsewhere burst=1; }\n}\n", "http", ""},
 		{"zones", zone10 + "limit_req_status 429;\n", "http", ""},
 		{"place", "location / {\n return 200;\n}\n", "server", ""},
-		{"own zone", zone10 + "server {\n limit_req zone=z;\n}\n", "http", "no-burst:3 status-default:3"},
+		{"own zone", zone10 + "server {\n limit_req zone=z;\n}\n", "http", "no-burst:3"},
 		{"foreign", "fastcgi_param A b;\nmore_words x;\n", "server", "unknown-directive:2"},
 		{"whole", "events {}\nhttp {\n}\n", "", ""},
 		{"wrong", "server {\n limit_req zone=z burst=x;\n}\n", "http", "fault:2"},
@@ -45,6 +46,47 @@ func TestAFileThatIsNotThere(t *testing.T) {
 	r := Check(Options{Path: filepath.Join(t.TempDir(), "none.conf")})
 	if len(r.Findings) != 1 || r.Findings[0].Rule != "fault" || !strings.Contains(r.Findings[0].Message, "No such file") {
 		t.Errorf("got %+v", r.Findings)
+	}
+}
+
+// What can be told of a limit without its zone is told, and nothing else.
+func TestLimitsWhoseZoneIsElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ name, server, want, allows string }{
+		{"nothing to say", "limit_req zone=z burst=20 delay=5;", "", "limit_req z: at once 21; its rate is declared elsewhere"},
+		{"no burst", "limit_req zone=z;", "", "limit_req z: at once 1; its rate is declared elsewhere"},
+		{"nodelay of nothing", "limit_req zone=z nodelay;", "nodelay-without-burst:2", "limit_req z: at once 1; its rate is declared elsewhere"},
+		{"delay of all", "limit_req zone=z burst=5 delay=9;", "delay-without-effect:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"varying", "limit_req zone=z burst=$b;", "", "limit_req z: rate or burst vary: 1 + burst at once, 1 + burst + rate*W in any time W"},
+		{"places", "limit_conn z 70000;", "conn-beyond-nginx:2", "limit_conn z: at once 70000; in any time as many as finish"},
+		{"few places", "listen 443 http2; limit_conn z 2;", "", "limit_conn z: at once 2; in any time as many as finish"},
+		{"tokens", "limit_token zone=z cost=3;", "", "limit_token z: rate and capacity are declared elsewhere; a request costs 3"},
+		{"count", "limit_count zone=z;", "", "limit_count z: limit and window are declared elsewhere"},
+		{"returns", "location / { limit_req zone=z burst=5; return 204; }", "limit-behind-return:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"dry run", "limit_req zone=z burst=5; limit_req_dry_run on;", "dry-run:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"replaced", "limit_req zone=z burst=5; location / { limit_req zone=y burst=5; }", "limits-replaced:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"twice", "location /a { limit_req zone=z burst=5; } location /b { limit_req zone=z burst=5; }", "zone-shared:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"two beside each other", "limit_req zone=z burst=5; limit_req zone=y burst=5;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"bandwidth", "limit_conn z 4; limit_rate 1m;", "", "limit_conn z: at once 4; in any time as many as finish"},
+		{"success", "limit_req zone=z burst=5; error_page 503 =200 /x;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"success of a known status", "limit_req zone=z burst=5; limit_req_status 429; error_page 429 =200 /x;", "refusal-as-success:2", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"two statuses, one maybe elsewhere", "limit_req zone=z burst=5; limit_req_status 429; limit_conn c 99;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"quiet log", "limit_req zone=z burst=5; limit_req_log_level info;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"more at once than the upstream takes", "limit_req zone=z burst=50 nodelay; location / { proxy_pass http://u; } } upstream u { server 127.0.0.1:1 max_conns=2;",
+			"burst-over-max-conns:2", "limit_req z: at once 51; its rate is declared elsewhere"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := os.WriteFile("part.conf", []byte("server {\n"+c.server+"\n}\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			r := Check(Options{Path: "part.conf"})
+			if got := found(r); got != c.want {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+			if len(r.Limits) == 0 || r.Limits[0].Limit+": "+r.Limits[0].Text != c.allows {
+				t.Errorf("allows %+v, want %q", r.Limits, c.allows)
+			}
+		})
 	}
 }
 
@@ -75,6 +117,19 @@ func TestOtherForms(t *testing.T) {
 		{"an application of another protocol", "login-unlimited", "", "location ~ ^/wp-login\\.php$ { fastcgi_pass unix:/x; }"},
 		{"token endpoint", "login-unlimited", "", "location = /oauth/token { proxy_pass http://127.0.0.1:1; }"},
 		{"wait above a minute", "delay-over-timeout", "limit_req_zone $binary_remote_addr zone=z:10m rate=1r/m;", "limit_req zone=z burst=5;"},
+		{"burst", "numbers-chosen", zone10, "limit_req zone=z burst=$http_x_burst;"},
+		{"cost", "numbers-chosen", "limit_token_zone $binary_remote_addr zone=t:10m rate=1r/s capacity=9;", "limit_token zone=t cost=$arg_cost;"},
+		{"window", "numbers-chosen", "limit_count_zone $binary_remote_addr zone=t:10m limit=9 window=$cookie_w;", "limit_count zone=t;"},
+		{"capacity through a map", "numbers-chosen", "map $http_x_tier $cap { default 10; ~^big$ $http_x_cap; }\nlimit_token_zone $binary_remote_addr zone=t:10m rate=1r/s capacity=$cap;", "limit_token zone=t;"},
+		{"bytes", "numbers-chosen", "limit_conn_zone $binary_remote_addr zone=a:10m;", "limit_conn a 99;\nlimit_rate $arg_speed;"},
+		{"burst of a zone elsewhere", "numbers-chosen", "include nowhere.conf;", "limit_req zone=z burst=$arg_b;"},
+		{"a 429 that no log shows", "refusals-unlogged", zone10 + "log_format l $uri;", "access_log logs/x l;\nlimit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"a 503 may be anything", "refusals-unlogged", zone10, "limit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"a budget below what one client has", "key-constant", zone10 + "limit_req_zone $server_name zone=s:1m rate=9r/s;", "limit_req zone=z burst=9;\nlimit_req zone=s burst=9;"},
+		{"limited by the second", "key-constant", "limit_conn_zone $server_name zone=s:1m;\n" + zone10, "limit_conn s 500;\nlimit_req zone=z burst=9;"},
+		{"two servers", "zone-shared", zone10 + "server { limit_req zone=z burst=9; }", "limit_req zone=z burst=9;"},
+		{"a map that only turns addresses into themselves", "key-text-address", "map $remote_addr $k { default $remote_addr; 10.0.0.1 x; }\nlimit_req_zone $k zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"passwords in one location", "auth-unlimited", zone10, "auth_basic x;\nlimit_req_status 429;\nlocation / { limit_req zone=z burst=9; }\nlocation /x { limit_conn_status 429; limit_rate 0; proxy_pass http://127.0.0.1:1; }"},
 		{"conn_status alone", "status-mixed", zone10 + "limit_conn_zone $binary_remote_addr zone=a:10m;", "limit_conn_status 429;\nlimit_conn a 99;\nlimit_req zone=z burst=9;"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,6 +155,11 @@ func TestOnlyNginx(t *testing.T) {
 		}
 	}
 }
+
+// cut declares a zone by networks, as nginx can: a map keeps the first half of an IPv6 address.
+const cut = `map $remote_addr $net { default $remote_addr; "~^((?:[0-9a-f]+:){4})" $1; }
+limit_req_zone $net zone=z:10m rate=10r/s;
+`
 
 // A rule that has an exception for what is right has it.
 func TestExceptions(t *testing.T) {
@@ -128,6 +188,20 @@ func TestExceptions(t *testing.T) {
 		{"reached from outside too", "limit-behind-redirect", zone10, "location / { limit_req zone=z burst=9; try_files $uri /app; }\nlocation /app { limit_req zone=z burst=9; }"},
 		{"nothing ran before", "limit-behind-redirect", zone10, "location / { try_files $uri @app; }\nlocation @app { limit_req zone=z burst=9; }"},
 		{"logged by access_log", "refusals-unlogged", zone10 + "log_format l $limit_req_status;", "limit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"numbers that a map names", "numbers-chosen", "map $http_x_key $rate { default 1r/s; k1 100r/s; }\nmap $uri $cost { default 1; /search 10; }\n" +
+			"limit_token_zone $binary_remote_addr zone=t:10m rate=$rate capacity=9;", "limit_token zone=t cost=$cost;"},
+		{"logged by a 429", "refusals-unlogged", zone10, "limit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"logged by a 429 in a format", "refusals-unlogged", zone10 + "log_format l $status;", "access_log logs/x l;\nlimit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
+		{"an outer limit written again", "zone-shared", zone10 + "limit_req_zone $server_name zone=s:1m rate=10r/s;\nlimit_req zone=z burst=9;",
+			"location /a { limit_req zone=z burst=5; }\nlocation /b { limit_req zone=z burst=9; limit_req zone=s burst=9; }"},
+		{"503 that is meant", "status-mixed", zone10 + "limit_conn_zone $server_name zone=a:10m;", "limit_req_status 429;\nlimit_conn_status 503;\nlimit_conn a 99;\nlimit_req zone=z burst=9;"},
+		{"cut by a map", "key-ipv6-whole", cut, "listen [::]:80;\nlimit_req zone=z burst=9;"},
+		{"cut by a map, as text", "key-text-address", cut, "limit_req zone=z burst=9;"},
+		{"a lid above clients", "key-constant", zone10 + "limit_req_zone $server_name zone=s:1m rate=99r/s;", "limit_req zone=z burst=9;\nlimit_req zone=s burst=9;"},
+		{"a lid above networks", "key-constant", cut + "limit_req_zone $server_name zone=s:1m rate=99r/s;", "limit_req zone=z burst=9;\nlimit_req zone=s burst=9;"},
+		{"a lid on places", "key-constant", "limit_conn_zone $server_name zone=s:1m;\nlimit_conn_zone $binary_remote_addr zone=a:10m;", "limit_conn s 500;\nlimit_conn a 40;"},
+		{"passwords behind a limited location", "auth-unlimited", zone10, "auth_basic x;\nlocation / { limit_req zone=z burst=9; }\nlocation /x { return 404; }"},
+		{"answers share a rate", "bandwidth-per-answer", "limit_bandwidth_zone $binary_remote_addr zone=b:10m rate=1m;", "limit_bandwidth zone=b;\nlimit_rate 500k;"},
 		{"dry run of nothing", "dry-run", "", "limit_req_dry_run on;"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,7 +223,7 @@ func TestMapsInACircle(t *testing.T) {
 func TestJSON(t *testing.T) {
 	r := check(t, "", "events {}\nhttp {\n"+zone10+"}\n")
 	var out bytes.Buffer
-	if err := WriteJSON(&out, []Report{r, r}); err != nil {
+	if err := WriteJSON(&out, []Report{r, r}, true); err != nil {
 		t.Fatal(err)
 	}
 	var got []map[string]any
@@ -169,7 +243,7 @@ func TestJSON(t *testing.T) {
 func TestSARIF(t *testing.T) {
 	r := check(t, "", "events {}\nhttp {\n"+zone10+"}\n")
 	var out bytes.Buffer
-	if err := WriteSARIF(&out, "1", []Report{r}); err != nil {
+	if err := WriteSARIF(&out, "1", []Report{r}, false); err != nil {
 		t.Fatal(err)
 	}
 	var log sarifLog
@@ -205,5 +279,57 @@ func TestPagesAreFresh(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%s.md is not what the table says (%v): run go generate ./internal/lint", name, err)
 		}
+	}
+}
+
+// What limits allow stands in the output for programs where it is asked for, and nowhere else.
+func TestLimitsForPrograms(t *testing.T) {
+	r := check(t, "", "events {}\nhttp {\n"+zone10+"server {\nlimit_req zone=z burst=20 delay=5;\n}\n}\n")
+	for _, asked := range []bool{false, true} {
+		var asJSON, asSARIF bytes.Buffer
+		if err := WriteJSON(&asJSON, []Report{r}, asked); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteSARIF(&asSARIF, "1", []Report{r}, asked); err != nil {
+			t.Fatal(err)
+		}
+		var findings []struct {
+			Rule    string
+			Figures map[string]any
+		}
+		var log sarifLog
+		if err := errors.Join(json.Unmarshal(asJSON.Bytes(), &findings), json.Unmarshal(asSARIF.Bytes(), &log)); err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		for _, f := range findings {
+			if f.Rule == "allows" {
+				told++
+				if f.Figures["worst_60s"] != 621.0 || f.Figures["longest_delay_ms"] != 1500.0 {
+					t.Errorf("figures %v", f.Figures)
+				}
+			}
+		}
+		for _, res := range log.Runs[0].Results {
+			if res.RuleID != log.Runs[0].Tool.Driver.Rules[res.RuleIndex].ID {
+				t.Errorf("rule %d is not %s", res.RuleIndex, res.RuleID)
+			}
+			if res.Properties != nil {
+				told++
+				if res.Level != "none" || res.Kind != "informational" || *res.Properties.AtOnce != 21 {
+					t.Errorf("got %+v", res)
+				}
+			}
+		}
+		if want := map[bool]int{true: 2}[asked]; told != want {
+			t.Errorf("asked %v: told %d times, want %d", asked, told, want)
+		}
+	}
+}
+
+func TestFiguresAreTakenAwayByComment(t *testing.T) {
+	r := check(t, "", "events {}\nhttp {\n"+zone10+"server {\nlimit_req zone=z burst=20; # limitgate-check: ignore allows\n}\n}\n")
+	if len(r.Limits) != 0 || strings.Contains(found(r), "unknown-rule") {
+		t.Errorf("got %+v, found %q", r.Limits, found(r))
 	}
 }

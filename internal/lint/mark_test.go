@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -9,7 +10,7 @@ import (
 func found(r Report) string {
 	var list []string
 	for _, f := range r.Findings {
-		list = append(list, f.Rule+":"+string(rune('0'+f.Line)))
+		list = append(list, f.Rule+":"+strconv.Itoa(f.Line))
 	}
 	return strings.Join(list, " ")
 }

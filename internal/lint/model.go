@@ -37,10 +37,20 @@ type zone struct {
 	max       int64     // the limit of limit_count_zone, the capacity of limit_token_zone
 	maxFrom   string
 	window    time.Duration
+	varying   []setting // what of it holds variables
 	algorithm string
 	calendar  bool
 	at        conf.Pos
 	uses      []*limit
+	elsewhere bool // declared in a file that was not read: of all this only kind, name and uses are known
+}
+
+// setting is a number of a limit, as it is called and as it stands in the file.
+type setting struct{ name, text string }
+
+// settings returns those that hold variables.
+func settings(all ...setting) []setting {
+	return slices.DeleteFunc(all, func(s setting) bool { return s.text == "" })
 }
 
 // limit is one limit where it stands.
@@ -52,7 +62,8 @@ type limit struct {
 	burst   int64
 	delay   int64 // of the burst, what does not wait
 	noDelay bool
-	varies  bool  // burst or delay hold variables
+	varies  bool // burst or delay hold variables
+	varying []setting
 	places  int64 // of limit_conn
 	cost    int64 // of limit_count and limit_token; 0 where it varies
 }
@@ -63,7 +74,8 @@ type model struct {
 	errs       *conf.Errors
 	whole      bool // not only a part that another file includes
 	arithmetic limitgate.Arithmetic
-	zones      []*zone
+	zones      []*zone // that are declared
+	foreign    []*zone // that are declared elsewhere
 	limits     []*limit
 	limitOf    map[*conf.Directive]*limit
 	scopes     []*conf.Scope // all of http, outer ones first
@@ -72,8 +84,8 @@ type model struct {
 }
 
 // newModel reads the limits of a configuration. Faults were reported when it was loaded and are not met again.
-func newModel(cfg *conf.Config, arithmetic limitgate.Arithmetic) *model {
-	m := &model{cfg: cfg, arithmetic: arithmetic, vars: map[string]*variable{}, limitOf: map[*conf.Directive]*limit{}}
+func newModel(cfg *conf.Config, errs *conf.Errors, whole bool, arithmetic limitgate.Arithmetic) *model {
+	m := &model{cfg: cfg, errs: errs, whole: whole, arithmetic: arithmetic, vars: map[string]*variable{}, limitOf: map[*conf.Directive]*limit{}}
 	http := cfg.HTTP()
 	if http == nil {
 		return m
@@ -109,6 +121,7 @@ func readZone(d *conf.Directive, k kind) *zone {
 		var r conf.LimitReqZone
 		r, good = conf.ReadLimitReqZone(d, errs)
 		z.name, z.bytes, z.key, z.rate, z.rateFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Rate, r.RateFrom.Text
+		z.varying = settings(setting{"rate", r.RateFrom.Text})
 	case byConn:
 		var r conf.LimitConnZone
 		r, good = conf.ReadLimitConnZone(d, errs)
@@ -118,11 +131,13 @@ func readZone(d *conf.Directive, k kind) *zone {
 		r, good = conf.ReadLimitCountZone(d, errs)
 		z.name, z.bytes, z.key, z.max, z.maxFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Limit, r.LimitFrom.Text
 		z.window, z.algorithm, z.calendar = r.Window, r.Algorithm, r.Timezone != nil
+		z.varying = settings(setting{"limit", r.LimitFrom.Text}, setting{"window", r.WindowFrom.Text})
 	case byToken:
 		var r conf.LimitTokenZone
 		r, good = conf.ReadLimitTokenZone(d, errs)
 		z.name, z.bytes, z.key, z.max, z.maxFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Capacity, r.CapacityFrom.Text
 		z.rate, z.rateFrom = r.Rate, r.RateFrom.Text
+		z.varying = settings(setting{"rate", r.RateFrom.Text}, setting{"capacity", r.CapacityFrom.Text})
 	}
 	if !good {
 		return nil
@@ -138,7 +153,8 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 		var r conf.LimitReq
 		r, good = conf.ReadLimitReq(d, errs)
 		name, l.burst, l.delay, l.noDelay = r.Zone, r.Burst, r.Delay, r.NoDelay
-		l.varies = r.BurstFrom.Text != "" || r.DelayFrom.Text != ""
+		l.varying = settings(setting{"burst", r.BurstFrom.Text}, setting{"delay", r.DelayFrom.Text})
+		l.varies = len(l.varying) > 0
 	case byConn:
 		var r conf.LimitConn
 		r, good = conf.ReadLimitConn(d, errs)
@@ -147,21 +163,28 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 		var r conf.LimitQuota
 		r, good = conf.ReadLimitQuota(d, errs)
 		name, l.cost = r.Zone, r.Cost
+		l.varying = settings(setting{"cost", r.CostFrom.Text})
 	}
-	l.zone = m.zone(name, k)
-	if !good || l.zone == nil {
+	if l.zone = m.zone(name, k); !good || l.zone == nil {
 		return nil
 	}
 	return l
 }
 
+// zone returns the zone of a name. One that is not declared may be in what a part is a part of; in a whole configuration it is
+// a fault, and there is none.
 func (m *model) zone(name string, k kind) *zone {
-	for _, z := range m.zones {
+	for _, z := range slices.Concat(m.zones, m.foreign) {
 		if z.name == name && z.kind == k {
 			return z
 		}
 	}
-	return nil
+	if m.whole {
+		return nil
+	}
+	z := &zone{kind: k, name: name, elsewhere: true}
+	m.foreign = append(m.foreign, z)
+	return z
 }
 
 // limitsAt returns the limits of these kinds that are in force in a scope.

@@ -41,7 +41,7 @@ func burstRules() []Rule {
 			Mend:    "Write nodelay, or a delay below the burst.",
 			Example: "limit_req zone=one burst=20 delay=5;",
 			find: func(m *model, say report) {
-				m.reqs(func(l *limit) {
+				m.bursts(func(l *limit) {
 					if l.delay > 0 && l.delay >= l.burst {
 						say(l.at, fmt.Sprintf("delay=%d with burst=%d: nothing waits", l.delay, l.burst))
 					}
@@ -52,7 +52,7 @@ func burstRules() []Rule {
 			Mend:    "Add the burst.",
 			Example: "limit_req zone=one burst=20 nodelay;",
 			find: func(m *model, say report) {
-				m.reqs(func(l *limit) {
+				m.bursts(func(l *limit) {
 					if l.noDelay && l.burst == 0 {
 						say(l.at, "nodelay has no burst to act on")
 					}
@@ -91,7 +91,7 @@ func proxied(s *conf.Scope) bool {
 }
 
 func findOverConns(m *model, say report) {
-	m.reqs(func(l *limit) {
+	m.bursts(func(l *limit) {
 		at := 1 + l.delay
 		if l.noDelay {
 			at = 1 + l.burst

@@ -12,9 +12,9 @@ const smallRate = 1024
 // bytesRules are about limit_rate.
 func bytesRules() []Rule {
 	return []Rule{
-		{ID: "bandwidth-per-answer", Severity: Warning, Title: "limit_rate without a bound on answers at once",
+		{ID: "bandwidth-per-answer", Severity: Info, Title: "limit_rate without a bound on answers at once",
 			Why:     "limit_rate is for each answer: a client that opens N connections gets N times as much.",
-			Mend:    "Put limit_conn by client beside it: the bound of a client is then limit_rate times limit_conn.",
+			Mend:    "Fine to pace an answer; to bound a client put limit_conn beside it (limit_rate times limit_conn is then its bound), or use limit_bandwidth here.",
 			Example: "limit_conn per_client 4;\nlimit_rate 500k;",
 			find:    findPerAnswer},
 		{ID: "bandwidth-without-unit", Severity: Warning, Title: "limit_rate of less than a kilobyte a second",
@@ -39,11 +39,11 @@ func bytesRules() []Rule {
 func findPerAnswer(m *model, say report) {
 	m.each("limit_rate", func(d *conf.Directive) {
 		n, ok := conf.ParseSize(d.Arg(0))
-		if ok && n == 0 {
+		if ok && n == 0 || word(d.Scope, "limit_bandwidth", "off") != "off" {
 			return
 		}
 		for _, l := range m.limitsAt(d.Scope, byConn) {
-			if m.perClient(l.zone) {
+			if m.perClient(l.zone) || l.zone.elsewhere {
 				return
 			}
 		}

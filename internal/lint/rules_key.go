@@ -198,10 +198,34 @@ func findConstant(m *model, say report) {
 	for _, z := range m.zones {
 		direct := names(z.key.Text)
 		server := len(direct) == 1 && (direct[0] == "server_name" || direct[0] == "host" || direct[0] == "server_port" || direct[0] == "server_addr")
-		if len(direct) == 0 || server {
+		if (len(direct) == 0 || server) && !m.lid(z) {
 			say(z.at, fmt.Sprintf("zone %q has one budget for all clients of %s", z.name, z.key.Text))
 		}
 	}
+}
+
+// lid reports whether a zone for everybody is only a lid: wherever it limits, each client has less beside it.
+func (m *model) lid(z *zone) bool {
+	of := rateKinds()
+	if z.kind == byConn {
+		of = []kind{byConn}
+	}
+	return len(z.uses) > 0 && !slices.ContainsFunc(z.uses, func(all *limit) bool {
+		return !slices.ContainsFunc(m.limitsAt(all.scope, of...), func(l *limit) bool {
+			return l.zone.elsewhere || m.perClient(l.zone) && firm(m, l.zone) && less(l, all)
+		})
+	})
+}
+
+// less reports whether a limit allows less than another one, as far as the two can be compared.
+func less(a, b *limit) bool {
+	switch {
+	case a.kind == byConn:
+		return a.places < b.places
+	case a.kind == byReq && b.kind == byReq && a.zone.rateFrom == "" && b.zone.rateFrom == "":
+		return thousandths(a.zone.rate) < thousandths(b.zone.rate)
+	}
+	return true
 }
 
 func findFlag(m *model, say report) {

@@ -46,6 +46,9 @@ func placeRules() []Rule {
 
 func findDropped(m *model, say report) {
 	m.overridden(func(s *conf.Scope, own []*limit, outer *limit) {
+		if slices.ContainsFunc(append(slices.Clip(own), outer), func(l *limit) bool { return l.zone.elsewhere }) {
+			return // the keys are not known: findReplaced
+		}
 		if !slices.ContainsFunc(own, func(l *limit) bool { return l.zone == outer.zone || l.zone.key.Text == outer.zone.key.Text }) {
 			say(own[0].at, fmt.Sprintf("the %s of zone %q at line %d does not hold in %s", outer.kind, outer.zone.name, outer.at.Line, where(s)))
 		}
@@ -54,7 +57,9 @@ func findDropped(m *model, say report) {
 
 func findReplaced(m *model, say report) {
 	m.overridden(func(s *conf.Scope, own []*limit, outer *limit) {
-		i := slices.IndexFunc(own, func(l *limit) bool { return l.zone.key.Text == outer.zone.key.Text })
+		i := slices.IndexFunc(own, func(l *limit) bool {
+			return l.zone.key.Text == outer.zone.key.Text || l.zone.elsewhere || outer.zone.elsewhere
+		})
 		if i >= 0 && !slices.ContainsFunc(own, func(l *limit) bool { return l.zone == outer.zone }) {
 			say(own[i].at, fmt.Sprintf("zone %q counts in %s in place of zone %q at line %d", own[i].zone.name, where(s), outer.zone.name, outer.at.Line))
 		}
@@ -162,10 +167,21 @@ func findAuth(m *model, say report) {
 			return
 		}
 		for _, s := range m.scopes {
-			if (s == d.Scope || inside(s, d.Scope)) && s.Kind&(conf.Server|conf.Location) != 0 && len(m.limitsAt(s, rateKinds()...)) == 0 && word(s, "auth_basic", "off") != "off" {
+			if inside(s, d.Scope) && asksPassword(s) && len(m.limitsAt(s, rateKinds()...)) == 0 {
 				say(d.Pos, "nothing limits how often passwords are tried in "+where(s))
 				return
 			}
 		}
+	})
+}
+
+// asksPassword reports whether requests that end in a scope are asked for a password: a return comes before, and behind a
+// location for all paths nothing ends in its server.
+func asksPassword(s *conf.Scope) bool {
+	if s.Kind&(conf.Server|conf.Location) == 0 || strings.EqualFold(word(s, "auth_basic", "off"), "off") || len(s.Own("return")) > 0 {
+		return false
+	}
+	return s.Kind == conf.Location || !slices.ContainsFunc(s.Children, func(in *conf.Scope) bool {
+		return in.Kind == conf.Location && in.Place != nil && in.Place.Pattern == "/" && in.Place.Modifier != conf.Exact
 	})
 }

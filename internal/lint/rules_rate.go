@@ -39,13 +39,27 @@ func rateRules() []Rule {
 			Mend:    "Give it a burst of what one page or one retry sends at once, with nodelay.",
 			Example: "limit_req zone=one burst=20 nodelay;",
 			find:    findNoBurst},
+		{ID: "numbers-chosen", Severity: Warning, Title: "a number of a limit that the client chooses",
+			Why:     "A client that writes its own rate, burst or cost has the limit that it likes, and each new value is worked out anew, under a lock.",
+			Mend:    "Let a map name the numbers that there are, and choose among them by something that you know.",
+			Example: "map $customer $rate { default 1r/s; gold 100r/s; }\nlimit_req_zone $customer zone=one:10m rate=$rate;",
+			find:    findNumbersChosen},
 	}
 }
 
-// reqs calls visit for each limit_req whose numbers are known.
+// reqs calls visit for each limit_req whose numbers and rate are known.
 func (m *model) reqs(visit func(*limit)) {
+	m.bursts(func(l *limit) {
+		if l.zone.rateFrom == "" && !l.zone.elsewhere {
+			visit(l)
+		}
+	})
+}
+
+// bursts calls visit for each limit_req whose own numbers are known, whatever its rate.
+func (m *model) bursts(visit func(*limit)) {
 	for _, l := range m.limits {
-		if l.kind == byReq && !l.varies && l.zone.rateFrom == "" {
+		if l.kind == byReq && !l.varies {
 			visit(l)
 		}
 	}
@@ -100,3 +114,24 @@ func findNoBurst(m *model, say report) {
 
 // perPage reports whether a scope is more than one exact path.
 func (m *model) perPage(s *conf.Scope) bool { return s.Place == nil || s.Place.Modifier != conf.Exact }
+
+func findNumbersChosen(m *model, say report) {
+	tell := func(at conf.Pos, directive string, all []setting) {
+		for _, s := range all {
+			for _, name := range m.parts(s.text) {
+				if chosen(name) {
+					say(at, fmt.Sprintf("the %s of %s comes from $%s, which the client writes", s.name, directive, name))
+				}
+			}
+		}
+	}
+	for _, z := range m.zones {
+		tell(z.at, fmt.Sprintf("zone %q", z.name), z.varying)
+	}
+	for _, l := range m.limits {
+		tell(l.at, string(l.kind)+" "+l.zone.name, l.varying)
+	}
+	for _, name := range [...]string{"limit_rate", "limit_rate_after"} {
+		m.each(name, func(d *conf.Directive) { tell(d.Pos, d.Name, []setting{{"value", d.Arg(0)}}) })
+	}
+}

@@ -49,6 +49,9 @@ func statusRules() []Rule {
 func status(s *conf.Scope, k kind) string { return word(s, string(k)+"_status", "503") }
 
 func findDefaultStatus(m *model, say report) {
+	if !m.whole {
+		return // what it is part of may set it
+	}
 	for _, l := range m.limits {
 		for _, s := range append(m.ends(l), l.scope) {
 			if _, set := s.Get(string(l.kind) + "_status"); !set {
@@ -69,7 +72,7 @@ func findMixedStatus(m *model, say report) {
 		}
 		clear429 := slices.ContainsFunc(used, func(k kind) bool { return status(s, k) == "429" })
 		for _, k := range used {
-			if clear429 && status(s, k) == "503" {
+			if _, set := s.Get(string(k) + "_status"); clear429 && !set && m.whole {
 				say(m.limitsAt(s, k)[0].at, fmt.Sprintf("%s refuses with 503 here, the others with 429", k))
 			}
 		}
@@ -85,6 +88,9 @@ func findSuccess(m *model, say report) {
 			}
 			for _, k := range kinds() {
 				code, _ := strconv.Atoi(status(s, k))
+				if _, set := s.Get(string(k) + "_status"); !set && !m.whole {
+					continue
+				}
 				if len(m.limitsAt(s, k)) > 0 && slices.Contains(p.Codes, code) {
 					say(d.Pos, fmt.Sprintf("what %s refuses is answered with %d", k, p.Response))
 				}
@@ -97,6 +103,9 @@ func findUnlogged(m *model, say report) {
 	levels := conf.LogLevels()
 	for _, l := range m.limits {
 		logs := l.scope.All("error_log")
+		if len(logs) == 0 && !m.whole {
+			continue // what it is part of may say where, and from which level on
+		}
 		most := "error"
 		for i, d := range logs {
 			e, ok := conf.ReadErrorLog(d, &conf.Errors{})
@@ -111,15 +120,23 @@ func findUnlogged(m *model, say report) {
 	}
 }
 
-// logged reports whether an access log tells of a kind of limit.
+// logged reports whether an access log tells of a kind of limit: by its variable, or by a 429.
 func (m *model) logged(l *limit) bool {
-	found := false
+	told, statuses := false, map[string]bool{"combined": true}
 	m.each("log_format", func(d *conf.Directive) {
 		for _, w := range d.Args[min(1, len(d.Args)):] {
-			found = found || slices.Contains(names(w.Text), string(l.kind)+"_status")
+			told = told || slices.Contains(names(w.Text), string(l.kind)+"_status")
+			statuses[d.Arg(0)] = statuses[d.Arg(0)] || slices.Contains(names(w.Text), "status")
 		}
 	})
-	return found
+	if told || status(l.scope, l.kind) != "429" {
+		return told
+	}
+	logs := l.scope.All("access_log")
+	return len(logs) == 0 || slices.ContainsFunc(logs, func(d *conf.Directive) bool {
+		a, ok := conf.ReadAccessLog(d, &conf.Errors{})
+		return ok && !a.Off && statuses[a.Format]
+	})
 }
 
 func findLonely(m *model, say report) {

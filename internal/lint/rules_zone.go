@@ -66,16 +66,21 @@ func (m *model) manyKeys(z *zone) bool {
 }
 
 func findShared(m *model, say report) {
-	for _, z := range m.zones {
+	for _, z := range slices.Concat(m.zones, m.foreign) {
 		if z.kind == byConn {
 			continue // places held are of the client, wherever it holds them
 		}
 		for _, l := range z.uses[min(1, len(z.uses)):] {
-			if l.scope != z.uses[0].scope {
+			if l.scope != z.uses[0].scope && !m.repeats(l) {
 				say(l.at, fmt.Sprintf("zone %q is also limited at line %d: both count together", z.name, z.uses[0].at.Line))
 			}
 		}
 	}
+}
+
+// repeats reports whether a limit is an outer one written again, which is how a block keeps what it would drop.
+func (m *model) repeats(l *limit) bool {
+	return l.scope.Parent != nil && slices.ContainsFunc(m.limitsAt(l.scope.Parent, l.kind), func(outer *limit) bool { return outer.zone == l.zone })
 }
 
 func findDominated(m *model, say report) {
@@ -102,7 +107,7 @@ func onlyIn(s *conf.Scope, z *zone) bool {
 
 // dominates reports whether b never refuses what a lets pass.
 func dominates(a, b *limit) bool {
-	if a.varies || b.varies || a.zone.rateFrom != "" || b.zone.rateFrom != "" {
+	if a.varies || b.varies || a.zone.elsewhere || b.zone.elsewhere || a.zone.rateFrom != "" || b.zone.rateFrom != "" {
 		return false
 	}
 	x, y := thousandths(a.zone.rate), thousandths(b.zone.rate)

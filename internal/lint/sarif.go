@@ -39,11 +39,13 @@ type (
 		Text string `json:"text"`
 	}
 	sarifResult struct {
-		RuleID    string          `json:"ruleId"`
-		RuleIndex int             `json:"ruleIndex"`
-		Level     string          `json:"level"`
-		Message   sarifText       `json:"message"`
-		Locations []sarifLocation `json:"locations"`
+		RuleID     string          `json:"ruleId"`
+		RuleIndex  int             `json:"ruleIndex"`
+		Kind       string          `json:"kind,omitempty"`
+		Level      string          `json:"level"`
+		Message    sarifText       `json:"message"`
+		Locations  []sarifLocation `json:"locations"`
+		Properties *Figures        `json:"properties,omitempty"`
 	}
 	sarifLocation struct {
 		Physical sarifPhysical `json:"physicalLocation"`
@@ -60,11 +62,15 @@ type (
 	}
 )
 
-// WriteSARIF writes the findings of all reports as one SARIF log, for tools that show findings beside code.
-func WriteSARIF(w io.Writer, version string, reports []Report) error {
+// WriteSARIF writes the findings of all reports as one SARIF log, for tools that show findings beside code; with limits also what
+// each limit allows, as results that are no faults, with figures as their properties.
+func WriteSARIF(w io.Writer, version string, reports []Report, limits bool) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "limitgate", Version: version}}, Results: []sarifResult{}}
-	index := map[string]int{}
-	for i, r := range Rules() {
+	index, rules := map[string]int{}, Rules()
+	if limits {
+		rules = append(rules, allows())
+	}
+	for i, r := range rules {
 		index[r.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: r.ID, ShortDescription: sarifText{r.Title},
 			FullDescription: sarifText{r.Why}, Help: sarifText{r.Mend}, Configuration: sarifConfig{level(r.Severity)}})
@@ -72,11 +78,20 @@ func WriteSARIF(w io.Writer, version string, reports []Report) error {
 	for _, report := range reports {
 		for _, f := range report.Findings {
 			run.Results = append(run.Results, sarifResult{RuleID: f.Rule, RuleIndex: index[f.Rule], Level: level(f.Severity),
-				Message:   sarifText{f.Message + ". " + f.Why + " " + f.Mend},
-				Locations: []sarifLocation{{sarifPhysical{sarifArtifact{uri(f.File)}, sarifRegion{f.Line}}}}})
+				Message: sarifText{f.Message + ". " + f.Why + " " + f.Mend}, Locations: place(f.File, f.Line)})
+		}
+		for _, a := range report.Limits {
+			if f := a.finding(); limits { // SARIF wants the level "none" for what is no fault
+				run.Results = append(run.Results, sarifResult{RuleID: f.Rule, RuleIndex: index[f.Rule], Kind: "informational", Level: "none",
+					Message: sarifText{f.Message}, Locations: place(f.File, f.Line), Properties: &a.Figures})
+			}
 		}
 	}
 	return encode(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+}
+
+func place(file string, line int) []sarifLocation {
+	return []sarifLocation{{sarifPhysical{sarifArtifact{uri(file)}, sarifRegion{line}}}}
 }
 
 // level is a severity in SARIF's words.

@@ -55,13 +55,39 @@ func number(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// WriteJSON writes the findings of all reports as one array.
-func WriteJSON(w io.Writer, reports []Report) error {
-	all := []Finding{}
+// allows is what an allowance is called where findings are listed. It finds nothing, and so is no rule of the table.
+func allows() Rule {
+	return Rule{ID: "allows", Severity: Info, Title: "what a limit really allows",
+		Why:  "What a client can do follows from rate, burst and delay together, and none of them tells it alone.",
+		Mend: "Nothing, if it is what is meant."}
+}
+
+// allowed is an allowance among findings.
+type allowed struct {
+	Finding
+	Figures Figures `json:"figures"`
+}
+
+// WriteJSON writes the findings of all reports as one array, with limits also what each limit allows.
+func WriteJSON(w io.Writer, reports []Report, limits bool) error {
+	all := []any{}
 	for _, r := range reports {
-		all = append(all, r.Findings...)
+		for _, f := range r.Findings {
+			all = append(all, f)
+		}
+		for _, a := range r.Limits {
+			if limits {
+				all = append(all, allowed{a.finding(), a.Figures})
+			}
+		}
 	}
 	return encode(w, all)
+}
+
+// finding is an allowance as a finding.
+func (a Allowance) finding() Finding {
+	r := allows()
+	return Finding{r.ID, r.Severity, a.File, a.Line, a.Limit + ": " + a.Text, r.Why, r.Mend}
 }
 
 func encode(w io.Writer, v any) error {

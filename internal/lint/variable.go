@@ -13,6 +13,7 @@ type variable struct {
 	hasDefault bool     // a map or geo without one may be empty
 	flags      bool     // of map or geo
 	source     string   // what a map looks at
+	cuts       bool     // a map that keeps a part of the client's address
 }
 
 // readVariables collects the variables that stand in a scope.
@@ -46,6 +47,9 @@ func (m *model) table(d *conf.Directive) {
 			continue
 		}
 		v.results = append(v.results, row.Arg(0))
+		if strings.HasPrefix(row.Name, "~") && len(names(row.Arg(0))) > 0 && slices.ContainsFunc(names(v.source), byAddress) {
+			v.cuts = true
+		}
 		v.hasDefault = v.hasDefault || row.Name == "default"
 	}
 }
@@ -82,7 +86,8 @@ func (m *model) parts(text string) []string {
 	return list
 }
 
-// collect looks at each variable once, so that it ends also where maps make each other.
+// collect looks at each variable once, so that it ends also where maps make each other. What a map cuts out of an address is a
+// network, also where it leaves other addresses whole.
 func (m *model) collect(text string, list *[]string, seen map[string]bool) {
 	for _, name := range names(text) {
 		if seen[name] {
@@ -94,9 +99,14 @@ func (m *model) collect(text string, list *[]string, seen map[string]bool) {
 			*list = append(*list, name)
 			continue
 		}
+		var results []string
 		for _, r := range v.results {
-			m.collect(r, list, seen)
+			m.collect(r, &results, seen)
 		}
+		if v.cuts {
+			results = append(slices.DeleteFunc(results, byAddress), "client_network")
+		}
+		*list = append(*list, results...)
 	}
 }
 
