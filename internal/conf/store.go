@@ -4,22 +4,17 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
-// LimitStore is a limit_store directive.
+// LimitStore is a limit_store directive. There are no secrets in it.
 type LimitStore struct {
-	Name string
-	// Addresses are HOST:PORT, with commas between; of Sentinels where Master names what they watch.
-	Addresses string
-	TLS       bool
-	DB        int64
-	Master    string
-	Timeout   time.Duration // of a call
-	Prefix    string        // of all that is stored
-	User      string
+	Name    string
+	URL     string        // with a port at each address
+	Timeout time.Duration // of a call
+	Prefix  string        // of all that is stored
+	User    string
 	// PasswordFile and PasswordEnv are where the password stands; the configuration never has it.
 	PasswordFile string
 	PasswordEnv  string
@@ -31,18 +26,6 @@ type LimitStore struct {
 func (s LimitStore) Same(other LimitStore) bool {
 	s.At = other.At
 	return s == other
-}
-
-// URL tells where the store is, without secrets: there are none in it.
-func (s LimitStore) URL() string {
-	url := "redis://"
-	if s.TLS {
-		url = "rediss://"
-	}
-	if url += s.Addresses; s.DB > 0 {
-		url += "/" + strconv.FormatInt(s.DB, 10)
-	}
-	return url
 }
 
 // The defaults of a limit_store.
@@ -83,8 +66,6 @@ func ReadLimitStore(d *Directive, errs *Errors) (LimitStore, bool) {
 			if s.Prefix = value; strings.ContainsAny(value, "{}") {
 				p.invalid(a, name, "braces belong to the key of a client")
 			}
-		case "sentinel":
-			s.Master = value
 		case "user":
 			s.User = value
 		case "password_file":
@@ -107,63 +88,74 @@ func ReadLimitStore(d *Directive, errs *Errors) (LimitStore, bool) {
 
 // storeFits reports parameters that contradict each other.
 func (p *parameters) storeFits(s *LimitStore) {
-	several := strings.Contains(s.Addresses, ",")
 	switch {
 	case s.PasswordFile != "" && s.PasswordEnv != "":
 		p.fault(p.d.Pos, `"password_file" and "password_env" contradict each other`, "the password stands in one place")
 	case s.User != "" && s.PasswordFile == "" && s.PasswordEnv == "":
 		p.fault(p.d.Pos, `"user" needs "password_file" or "password_env"`, "a user of the store's ACL has a password")
-	case s.CA != "" && !s.TLS:
+	case s.CA != "" && !strings.HasPrefix(s.URL, "rediss"):
 		p.fault(p.d.Pos, `"ca" is for rediss://`, "write rediss:// for TLS, or leave ca= out")
-	case several && s.DB != 0 && s.Master == "":
-		p.fault(p.d.Pos, "a cluster has no numbered databases", "leave /"+strconv.FormatInt(s.DB, 10)+" out, or name one address")
 	}
 }
 
-// storeURL reads redis://HOST[:PORT][,HOST[:PORT]…][/DB].
+// storeURLs is how a store is named.
+const storeURLs = "write redis://HOST:PORT, or unix:///PATH, or redis+sentinel://HOST:PORT/MASTER; rediss is with TLS; " +
+	"several addresses of a cluster or of Sentinels have commas between them; /N at the end is the number of a database"
+
+// storeURL reads SCHEME://HOST[:PORT][,HOST[:PORT]…][/MASTER][/DB], and completes the ports.
 func (p *parameters) storeURL(a Word, s *LimitStore) {
-	const help = "write redis://HOST:PORT, or rediss:// for TLS; several addresses of a cluster or of Sentinels have commas between them; /N behind them is the number of a database"
-	rest, plain := strings.CutPrefix(a.Text, "redis://")
-	if !plain {
-		if rest, s.TLS = strings.CutPrefix(a.Text, "rediss://"); !s.TLS {
-			p.fault(a.Pos, `invalid URL of store "`+s.Name+`"`, help)
-			return
-		}
-	}
+	bad := func() { p.fault(a.Pos, `invalid URL of store "`+s.Name+`"`, storeURLs) }
+	scheme, rest, found := strings.Cut(a.Text, "://")
 	if strings.Contains(rest, "@") {
 		p.fault(a.Pos, `the URL of store "`+s.Name+`" has a user or a password in it`,
 			"configurations are dumped and sent around: write user=NAME, and password_file=FILE or password_env=NAME")
 		return
 	}
-	hosts, db, numbered := strings.Cut(rest, "/")
-	if numbered {
-		n, ok := ParseInt(db)
-		if !ok || n > 1<<20 {
-			p.fault(a.Pos, `invalid URL of store "`+s.Name+`"`, help)
-			return
-		}
-		s.DB = n
+	base, sentinel := strings.CutSuffix(scheme, "+sentinel")
+	switch {
+	case found && scheme == "unix" && strings.HasPrefix(rest, "/") && len(rest) > 1 && !hasVariable(rest):
+		s.URL = a.Text
+		return
+	case !found || base != "redis" && base != "rediss":
+		bad()
+		return
+	}
+	hosts, path, numbered := strings.Cut(rest, "/")
+	port, master, db := "6379", "", path
+	if sentinel {
+		port = "26379"
+		master, db, numbered = strings.Cut(path, "/")
+	}
+	if n, ok := ParseInt(db); numbered && (!ok || n > 1<<20 || strings.Contains(hosts, ",") && !sentinel) || sentinel && (master == "" || hasVariable(master)) {
+		bad()
+		return
 	}
 	var list []string
 	for host := range strings.SplitSeq(hosts, ",") {
-		address, ok := storeAddress(host)
+		address, ok := storeAddress(host, port)
 		if !ok || slices.Contains(list, address) {
-			p.fault(a.Pos, `invalid or repeated address of store "`+s.Name+`"`, help)
+			p.fault(a.Pos, `invalid or repeated address of store "`+s.Name+`"`, storeURLs)
 			return
 		}
 		list = append(list, address)
 	}
-	s.Addresses = strings.Join(list, ",")
+	s.URL = scheme + "://" + strings.Join(list, ",")
+	if master != "" {
+		s.URL += "/" + master
+	}
+	if numbered {
+		s.URL += "/" + db
+	}
 }
 
 // storeAddress completes HOST[:PORT].
-func storeAddress(text string) (string, bool) {
+func storeAddress(text, standard string) (string, bool) {
 	if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-		return net.JoinHostPort(addr.String(), "6379"), true
+		return net.JoinHostPort(addr.String(), standard), true
 	}
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
-		host, port = text, "6379"
+		host, port = text, standard
 	}
 	n, ok := ParseInt(port)
 	if host == "" || !ok || n == 0 || n > 65535 || strings.ContainsAny(host, ":/?#$ \t") {
