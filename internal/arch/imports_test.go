@@ -11,6 +11,7 @@ import (
 var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
+	"rediszone":                 {"."},
 	"zonetest":                  {".", "internal/vectors"},
 	"guard":                     {".", "memzone"},
 	"internal/racing":           {},
@@ -47,6 +48,7 @@ var imports = map[string][]string{
 	"internal/lint":             {".", "internal/conf", "internal/conf/syntax"},
 	"internal/lint/gendocs":     {"internal/lint"},
 	"internal/gatewaytest":      {},
+	"internal/redistest":        {"internal/gatewaytest"},
 	"cmd/limitgate":             {".", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/runconf", "internal/simulate"},
 	"examples":                  {},
 	"conformance":               {"internal/gatewaytest"},
@@ -100,6 +102,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
+	"rediszone":           {"github.com/redis/rueidis"},
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/daemon":     {"golang.org/x/sys"},
 	"internal/password":   {"golang.org/x/crypto"},
