@@ -5,7 +5,7 @@
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
 NEEDS := nginx wrk gcc strace openssl
 
-.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -33,6 +33,7 @@ lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	go vet ./...
 	cd bench && go vet ./...
+	cd examples/routers && go vet ./...
 	go tool staticcheck ./...
 	GOARCH=386 go vet . ./memzone ./zonetest ./internal/...
 	GOARCH=arm64 go build ./...
@@ -56,6 +57,7 @@ stress:
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:
 	go test -p 1 -shuffle=on ./conformance ./examples
+	cd examples/routers && go test ./...
 
 # The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules of
 # limit_req, and of limit_conn with a backend that holds each request by that clock. A short form is part of test.
@@ -63,7 +65,7 @@ sides:
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
 
-bench: bench-gateway bench-limiters
+bench: bench-gateway bench-limiters bench-middleware bench-grpc
 
 bench-gateway: build
 	cd bench && go run ./gateway -limitgate ../bin/limitgate $(ARGS)
@@ -72,6 +74,13 @@ bench-gateway: build
 bench-limiters:
 	cd bench && go run ./limiters $(BENCH)
 	go test -run '^$$' -bench . -benchmem . ./memzone ./internal/h1
+
+# ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
+bench-grpc:
+	cd bench/grpc && go run . $(ARGS)
+
+bench-middleware:
+	cd bench && go run ./middleware $(BENCH)
 
 # nginx's own suite, where a copy is at hand: make suite SUITE=/path/to/nginx-tests [FILES="limit_req map"]
 suite: build

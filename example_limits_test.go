@@ -3,6 +3,7 @@ package limitgate_test
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/limitgate/limitgate"
@@ -148,6 +149,11 @@ func ExampleAppendNetwork() {
 	// 192.0.2.7/32
 	// 2001:db8:1:2::/64
 	// 192.0.2.7/32
+}
+
+func ExampleAppendNetworkOf() {
+	fmt.Println(string(limitgate.AppendNetworkOf([]byte("login "), netip.MustParseAddr("2001:db8:1:2::9"), 32, 48)))
+	// Output: login 2001:db8:1::/48
 }
 
 // A writer without a zone holds its own state, and writes as much as goes.

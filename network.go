@@ -10,14 +10,30 @@ func AppendNetwork(b []byte, addr string, ipv4, ipv6 int) []byte {
 	if err != nil {
 		return append(b, addr...)
 	}
-	a = a.Unmap().WithZone("")
+	n := len(b)
+	b, known := appendNetwork(b, a, ipv4, ipv6)
+	if !known {
+		return append(b[:n], addr...)
+	}
+	return b
+}
+
+// AppendNetworkOf is AppendNetwork for an address that is known already. It makes no garbage.
+func AppendNetworkOf(b []byte, addr netip.Addr, ipv4, ipv6 int) []byte {
+	b, _ = appendNetwork(b, addr, ipv4, ipv6)
+	return b
+}
+
+// appendNetwork appends a network, or, if known is false, the address.
+func appendNetwork(b []byte, addr netip.Addr, ipv4, ipv6 int) (out []byte, known bool) {
+	a := addr.Unmap().WithZone("")
 	bits := ipv6
 	if a.Is4() {
 		bits = ipv4
 	}
 	n, err := a.Prefix(bits)
 	if err != nil || bits == 0 {
-		return append(b, addr...)
+		return addr.AppendTo(b), false
 	}
-	return n.AppendTo(b)
+	return n.AppendTo(b), true
 }

@@ -12,7 +12,9 @@ var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
 	"rediszone":                 {"."},
+	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
+	"grpclimit":                 {".", "internal/admit", "internal/trust"},
 	"guard":                     {".", "memzone"},
 	"internal/racing":           {},
 	"internal/pair":             {},
@@ -25,6 +27,7 @@ var imports = map[string][]string{
 	"internal/conf":             {".", "internal/conf/syntax"},
 	"internal/store":            {"guard", "internal/conf", "internal/errorlog", "rediszone"},
 	"internal/conf/gendocs":     {"internal/conf"},
+	"internal/admit":            {"."},
 	"internal/limitfields":      {"."},
 	"internal/errorlog":         {},
 	"internal/errorlog/logconf": {"internal/conf", "internal/errorlog"},
@@ -103,6 +106,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
+	"grpclimit":           {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
 	"rediszone":           {"github.com/redis/rueidis"},
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/daemon":     {"golang.org/x/sys"},

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -24,7 +25,13 @@ type file struct {
 	fset   *token.FileSet
 }
 
-// tree parses every Go file of the module; bench is a module of its own and not part of it.
+// isModule tells whether a folder is a module of its own, such as bench.
+func isModule(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	return err == nil
+}
+
+// tree parses every Go file of the module, without those of modules below it.
 func tree(t *testing.T) []file {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -38,7 +45,7 @@ func tree(t *testing.T) []file {
 		}
 		rel, _ := filepath.Rel(root, p)
 		if d.IsDir() {
-			if rel == "bench" || rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || isModule(p)) {
 				return fs.SkipDir
 			}
 			return nil
@@ -88,5 +95,14 @@ func outside(spec *ast.ImportSpec) (string, bool) {
 
 // library reports whether a package is part of the half that Go programs import.
 func library(pkg string) bool {
-	return pkg == "." || pkg == "memzone" || pkg == "guard" || pkg == "zonetest" || strings.HasPrefix(pkg, "memzone/")
+	return public(pkg) || pkg == "guard" || pkg == "zonetest" || pkg == "internal/admit" || strings.HasPrefix(pkg, "memzone/")
+}
+
+// public reports whether Go programs import a package for what it does.
+func public(pkg string) bool {
+	switch pkg {
+	case ".", "memzone", "httplimit", "grpclimit":
+		return true
+	}
+	return false
 }

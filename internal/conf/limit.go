@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/limitgate/limitgate"
 )
 
 // minZone is the smallest zone nginx takes: eight pages of 4k.
@@ -58,61 +60,20 @@ type LimitConn struct {
 
 // ReadLimitReqZone reads a limit_req_zone directive.
 func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
-	z := LimitReqZone{Key: d.Args[0], Rate: Rate{Text: "1r/s", Milli: 1000, Per: second}, At: d.Pos}
-	extended := false
-	for _, a := range d.Args[1:] {
-		switch name, value, _ := strings.Cut(a.Text, "="); name {
-		case "zone":
-			zone, ok := readZone(a, value, errs)
-			if !ok {
-				return z, false
-			}
-			z.Zone = zone
+	z := LimitReqZone{Key: d.Args[0], Rate: Rate{"1r/s", limitgate.PerSecond(1)}, At: d.Pos}
+	p := readZoneParameters(d, errs, &z.Zone, &z.Reject, func(p *parameters, a Word, name, value string) bool {
+		switch name {
 		case "rate":
-			if hasVariable(value) {
-				z.Rate, z.RateFrom = Rate{}, from(a, value)
-				continue
-			}
-			rate, ok := ParseRate(value)
-			if !ok {
-				errs.Add(a.Pos, `invalid rate "`+a.Text+`"`, "a rate is a number above 0 and r/s, r/m, r/h or r/d: rate=10r/s, rate=0.5r/s")
-				return z, false
-			}
-			z.Rate, z.RateFrom = rate, Word{}
-		case "overflow":
-			reject, ok := readOverflow(a, value, errs)
-			if !ok {
-				return z, false
-			}
-			z.Reject, extended = reject, true
+			z.Rate, z.RateFrom = p.rate(a, value)
 		case "store":
-			p := parameters{d: d, errs: errs, ok: true}
-			if z.Store, extended = p.storeName(a, value), true; !p.ok {
-				return z, false
-			}
-		default:
-			badParameter(d, a, errs)
-			return z, false
+			z.Store = p.storeName(a, value)
 		}
+		return name == "rate" || name == "store"
+	})
+	if p.ok && len(d.Args) > 3 && !d.has("overflow=") && !d.has("store=") { // so many arguments nginx does not read
+		p.fault(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 	}
-	if z.Zone.Name == "" {
-		errs.Add(d.Pos, `"`+d.Name+`" must have "zone" parameter`, "add zone=NAME:SIZE, for example zone=one:10m")
-		return z, false
-	}
-	if len(d.Args) > 3 && !extended {
-		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
-		return z, false
-	}
-	return z, true
-}
-
-// readOverflow reads what a full zone does.
-func readOverflow(a Word, value string, errs *Errors) (reject, ok bool) {
-	if value != "evict" && value != "reject" {
-		errs.Add(a.Pos, `invalid value "`+a.Text+`"`, "a full zone forgets the key that is closest to drained, overflow=evict, or refuses new ones, overflow=reject")
-		return false, false
-	}
-	return value == "reject", true
+	return z, p.ok
 }
 
 // ReadLimitReq reads a limit_req directive.
@@ -174,30 +135,13 @@ func ReadLimitConnZone(d *Directive, errs *Errors) (LimitConnZone, bool) {
 		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 		return z, false
 	}
-	for _, a := range d.Args[1:] {
-		if value, found := strings.CutPrefix(a.Text, "store="); found {
-			p := parameters{d: d, errs: errs, ok: true}
-			if z.Store = p.storeName(a, value); !p.ok {
-				return z, false
-			}
-			continue
+	p := readZoneParameters(d, errs, &z.Zone, nil, func(p *parameters, a Word, name, value string) bool {
+		if name == "store" {
+			z.Store = p.storeName(a, value)
 		}
-		value, found := strings.CutPrefix(a.Text, "zone=")
-		if !found {
-			badParameter(d, a, errs)
-			return z, false
-		}
-		zone, ok := readZone(a, value, errs)
-		if !ok {
-			return z, false
-		}
-		z.Zone = zone
-	}
-	if z.Zone.Name == "" {
-		errs.Add(d.Pos, `"`+d.Name+`" must have "zone" parameter`, "add zone=NAME:SIZE, for example zone=addr:10m")
-		return z, false
-	}
-	return z, true
+		return name == "store"
+	})
+	return z, p.ok
 }
 
 // ReadLimitConn reads a limit_conn directive. Unlike nginx's, the limit may be above 65535.

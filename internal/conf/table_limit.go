@@ -7,7 +7,7 @@ func limitSpecs() []Spec {
 			check: (*checker).checkReqZone,
 			Doc: "Declares a zone that counts requests. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k; " +
 				"count on 24 bytes for each key that is limited at one time. Beyond that number, which the error log names at start (level notice), more than one new key in " +
-				"10,000 finds no room: it takes that of the key closest to drained, or with overflow=reject (not in nginx) is refused. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to three decimals: 10r/s, 30r/m, 0.5r/s. " +
+				"10,000 finds no room: it takes that of the key closest to drained, or with overflow=reject (not in nginx) is refused. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to six decimals: 10r/s, 30r/m, 0.5r/s. " +
 				"Without rate= it is 1r/s. Beyond nginx RATE may hold variables, so that a map gives a rate to each tier of clients: see limit_req. store=NAME (not in nginx) keeps what is counted in a limit_store, " +
 				"so that all instances that use the store share the limit; SIZE is then the memory in which each remembers what was last known of a key, for when the store does not answer."},
 		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 5, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N] [reject_delay=TIME] [fail=open | closed | local]",

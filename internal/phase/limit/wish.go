@@ -118,9 +118,7 @@ func (c *compiler) readReqZone(d *conf.Directive, w *wish) bool {
 	// nginx names the limit, not the zone, where the key of one has changed.
 	w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, "limit_req", z.Reject, z.Store)
 	w.varying = []wishedValue{{"rate", z.RateFrom}}
-	if z.RateFrom.Text == "" && !c.rate(z.At, z.Rate.Text, &w.base) {
-		return false
-	}
+	w.base.rate = z.Rate.Rate
 	arithmetic := c.env.Arithmetic
 	w.algorithm = func(n numbers) limitgate.Algorithm {
 		return limitgate.Req{Rate: n.rate, Burst: n.burst, Delay: n.delay, NoDelay: n.noDelay, Arithmetic: arithmetic}
@@ -154,26 +152,13 @@ func (c *compiler) readTokenZone(d *conf.Directive, w *wish) bool {
 	w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, d.Name, z.Reject, z.Store)
 	w.base.capacity = z.Capacity
 	w.varying = []wishedValue{{"rate", z.RateFrom}, {"capacity", z.CapacityFrom}}
-	if z.RateFrom.Text == "" && !c.rate(z.At, z.Rate.Text, &w.base) {
-		return false
-	}
+	w.base.rate = z.Rate.Rate
 	w.algorithm = func(n numbers) limitgate.Algorithm {
 		if n.capacity == 0 {
 			return nil
 		}
 		return limitgate.Token{Rate: n.rate, Capacity: n.capacity}
 	}
-	return true
-}
-
-// rate reads a rate as exactly as it is written.
-func (c *compiler) rate(at conf.Pos, text string, n *numbers) bool {
-	rate, err := limitgate.ParseRate(text)
-	if err != nil {
-		c.env.Errors.Add(at, `invalid rate "rate=`+text+`"`, err.Error())
-		return false
-	}
-	n.rate = rate
 	return true
 }
 
