@@ -2,10 +2,8 @@ package daemon
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
@@ -95,18 +93,4 @@ func (zs *zones) tell(level errorlog.Level, line string) {
 	if say := zs.say.Load(); say != nil {
 		(*say)(level, line)
 	}
-}
-
-// list is the stores of the running generation, in the order of their names.
-func (zs *zones) list() []*store.Store {
-	zs.mu.Lock()
-	defer zs.mu.Unlock()
-	if zs.runs == nil {
-		return nil
-	}
-	var list []*store.Store
-	for _, name := range slices.Sorted(maps.Keys(zs.runs.stores)) {
-		list = append(list, zs.runs.stores[name].Store)
-	}
-	return list
 }
