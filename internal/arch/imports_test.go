@@ -15,6 +15,8 @@ var imports = map[string][]string{
 	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
 	"grpclimit":                 {".", "internal/admit", "internal/trust"},
+	"retry":                     {".", "memzone"},
+	"retry/grpcretry":           {"retry"},
 	"guard":                     {".", "memzone"},
 	"internal/racing":           {},
 	"internal/pair":             {},
@@ -106,10 +108,12 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
+	"retry/grpcretry":     {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
 	"grpclimit":           {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
 	"rediszone":           {"github.com/redis/rueidis"},
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/daemon":     {"golang.org/x/sys"},
+	"internal/accesslog":  {"github.com/klauspost/compress"},
 	"internal/password":   {"golang.org/x/crypto"},
 	"internal/proxyproto": {"github.com/pires/go-proxyproto"},
 	"cmd/limitgate":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},
