@@ -418,6 +418,36 @@ func TestBlocksMakeNoGarbage(t *testing.T) {
 	}
 }
 
+// TestFilesWaitTheirTurn: of rotated logs no more are open than overlap.
+func TestFilesWaitTheirTurn(t *testing.T) {
+	var files []any
+	for day := range 20 {
+		files = append(files, fmt.Sprint(day), strings.Repeat(line(time.Duration(day)*time.Hour, 1), 100))
+	}
+	r, err := Open(write(t, files...), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; ; n++ {
+		_, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			if n != 20 {
+				t.Errorf("got %d batches, want one for each file", n)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open := len(r.active); open > 1 || len(r.waiting) != 19-n {
+			t.Fatalf("batch %d: %d logs are open, %d wait", n, open, len(r.waiting))
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A format that is likely is tried before the ones with names, and gives way to those that fit better.
 func TestLikely(t *testing.T) {
 	likely, err := ParseFormat(`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_x_key"`, logformat.Default)
