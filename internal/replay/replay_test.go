@@ -234,6 +234,8 @@ func TestServers(t *testing.T) {
 	r := get(0, "192.0.2.1", "/")
 	other := r
 	other.Host = []byte("Other.:99")
+	absolute, encrypted := get(0, "192.0.2.1", "http://other:80/x"), get(0, "192.0.2.1", "https://example.org:443/x")
+	absolute.Host, encrypted.Host = nil, nil
 	for _, c := range []struct {
 		name   string
 		record accesslog.Record
@@ -246,6 +248,8 @@ func TestServers(t *testing.T) {
 		{"given", r, 80, ""},
 		{"told, whatever is given", with(r, "server_port", "443"), 80, "443https"},
 		{"another name", other, 0, "8080http"},
+		{"in the target", absolute, 0, "8080http"},
+		{"in the target, encrypted", encrypted, 0, "443https"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := of(t, http)
