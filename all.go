@@ -19,6 +19,7 @@ type Leg struct {
 	Decision Decision
 
 	charge Charge
+	kept   string // the key, where the zone needs it to take the charge back
 }
 
 // Verdict is what several limits say together.
@@ -58,9 +59,11 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 	if len(legs) > maxLegs {
 		return Verdict{Decision: undecided(), Leg: -1}, fmt.Errorf("%d limits on one request: at most %d", len(legs), maxLegs)
 	}
+	elsewhere := false
 	for i := range legs {
 		l := &legs[i]
 		l.Decision, l.charge = Decision{}, Charge{}
+		elsewhere = elsewhere || l.Limiter.joint != nil
 		if l.Cost == 0 {
 			l.Cost = 1
 		}
@@ -71,8 +74,11 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 	if len(legs) == 1 {
 		l := &legs[0]
 		var err error
-		l.charge, err = l.do(ctx, now, Take)
+		l.charge, err = l.take(ctx, now)
 		return Verdict{Decision: l.Decision}, err
+	}
+	if elsewhere {
+		return together(ctx, now, legs)
 	}
 	var v Verdict
 	for range maxTries {
@@ -91,17 +97,22 @@ func All(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
 			return Verdict{Leg: refused}.refused(legs[refused].Decision, legs), nil
 		}
 		var err error
-		if v, err = account(ctx, now, legs); err != nil || !v.Late {
+		if v, err = account(ctx, now, legs, chargers(legs), 0); err != nil || !v.Late {
 			return v, err
 		}
 	}
+	return v.late(legs), nil
+}
+
+// late is the verdict after the last try.
+func (v Verdict) late(legs []Leg) Verdict {
 	if z, ok := legs[v.Leg].Limiter.zone.(contended); ok {
 		z.Contended()
 	}
 	if !v.NoRoom() {
 		v.Decision = v.until(0)
 	}
-	return v, nil
+	return v
 }
 
 // do has the leg's limit decide, and leaves the decision in the leg.
@@ -115,20 +126,32 @@ func (l *Leg) do(ctx context.Context, now Time, m Mode) (Charge, error) {
 	return c, nil
 }
 
-// account charges legs that all pass.
-func account(ctx context.Context, now Time, legs []Leg) (Verdict, error) {
+// take charges the leg's limit.
+func (l *Leg) take(ctx context.Context, now Time) (Charge, error) {
+	if l.Limiter.keyed != nil {
+		l.kept = l.Limiter.keep(l.Key)
+	}
+	return l.do(ctx, now, Take)
+}
+
+// chargers are the legs that charge their states.
+func chargers(legs []Leg) uint64 {
 	todo := uint64(1)<<len(legs) - 1 // all ones for 64
 	for i := range legs {
 		if !charges(legs, i) {
 			todo &^= 1 << i
 		}
 	}
-	charged := uint64(0)
+	return todo
+}
+
+// account charges those of todo, legs that all pass; charged are the ones that are already.
+func account(ctx context.Context, now Time, legs []Leg, todo, charged uint64) (Verdict, error) {
 	for todo != 0 {
 		i := tightest(legs, todo)
 		todo &^= 1 << i
 		l := &legs[i]
-		c, err := l.do(ctx, now, Take)
+		c, err := l.take(ctx, now)
 		if err == nil && l.Decision.Admitted() {
 			l.charge = c
 			charged |= 1 << i
@@ -146,7 +169,7 @@ func takeBack(ctx context.Context, now Time, legs []Leg, charged uint64) error {
 	var err error
 	for ; charged != 0; charged &= charged - 1 {
 		l := &legs[bits.TrailingZeros64(charged)]
-		if e := l.Limiter.zone.Refund(ctx, now, &l.Limiter.limit, l.charge); e != nil {
+		if e := l.Limiter.refund(ctx, now, &l.Limiter.limit, l.kept, l.charge); e != nil {
 			err = errors.Join(err, fmt.Errorf("taking back a charge: %w", e))
 		}
 		l.charge = Charge{}

@@ -48,3 +48,31 @@ func dayOf(y int, m time.Month, d, n int) int {
 	}
 	return (days%n + n) % n
 }
+
+// span gives milliseconds from and until around now, between which windows end every so many ms counted back from until.
+func (c *calendar) span(now int64) (from, until, every int64) {
+	until = c.end(now)
+	if time.Hour%c.window == 0 {
+		// As long as the place keeps its offset they are alike; an hour of it will do.
+		begin, end := time.UnixMilli(now).In(c.place).ZoneBounds()
+		w, hour := c.window.Milliseconds(), time.Hour.Milliseconds()
+		if from = until - w; !begin.IsZero() {
+			from = max(from, begin.UnixMilli())
+		}
+		if more := until + hour - w; end.IsZero() || more <= end.UnixMilli() {
+			until = more
+		}
+		return from, until, w
+	}
+	// The window begins with the first millisecond that has the same end.
+	late := now
+	from = max(now-c.window.Milliseconds()-day.Milliseconds(), 0)
+	for from < late {
+		if m := from + (late-from)/2; c.end(m) == until {
+			late = m
+		} else {
+			from = m + 1
+		}
+	}
+	return from, until, until - from
+}

@@ -121,6 +121,9 @@ func AcquireAll(ctx context.Context, now Time, legs []Leg, places []Place) (Verd
 	for i := range legs {
 		legs[i].Decision = Decision{}
 	}
+	if inOneGo(legs) {
+		return acquireTogether(ctx, now, legs, places)
+	}
 	for i := range legs {
 		var err error
 		places[i], legs[i].Decision, err = legs[i].Limiter.AcquireAt(ctx, now, legs[i].Key)

@@ -116,3 +116,10 @@ func ExampleLogSteps_DrainAt() {
 	fmt.Println(logSteps().DrainAt(7, noon()))
 	// Output: 0
 }
+
+// A zone elsewhere does with these numbers what Decide does.
+func ExampleLogSteps_Terms() {
+	t := logSteps().Terms(noon(), 6, 0)
+	fmt.Println(t.Form == limitgate.FormLog, t.Limit, t.Window, t.Passes)
+	// Output: true 5 10000 false
+}

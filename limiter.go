@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Limiter applies one limit to the keys of one zone. It is small, immutable and safe for concurrent use.
@@ -12,6 +13,8 @@ type Limiter struct {
 	spender Spender // zone, if it is one and the limit is none of places
 	limit   Limit
 	turns   *Limit // what Wait asks, where the limit promises turns
+	keyed   Keyed  // zone, if it is one and the limit is none of places
+	joint   Joint  // zone, if it is one
 }
 
 // NewLimiter binds a limit to a zone. It fails if the parameters are wrong, or if the zone already holds states of another
@@ -30,8 +33,10 @@ func NewLimiter(z Zone, a Algorithm) (*Limiter, error) {
 	if err := z.Bind(&l.limit); err != nil {
 		return nil, fmt.Errorf("binding a limit to its zone: %w", err)
 	}
+	l.joint, _ = z.(Joint)
 	if l.limit.Kind != KindConn {
 		l.spender, _ = z.(Spender)
+		l.keyed, _ = z.(Keyed)
 	}
 	if p, ok := l.limit.Steps.(promiser); ok {
 		if s := p.promises(); s != nil {
@@ -95,6 +100,22 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 	}
 	_, _, err := l.zone.Do(ctx, 0, &l.limit, key, 1, Reset)
 	return err
+}
+
+// refund gives back what was charged to key by limit, the limiter's own or the one of turns.
+func (l *Limiter) refund(ctx context.Context, now Time, limit *Limit, key string, c Charge) error {
+	if l.keyed != nil {
+		return l.keyed.RefundKey(ctx, now, limit, key, c)
+	}
+	return l.zone.Refund(ctx, now, limit, c)
+}
+
+// keep gives the key to be kept with a charge: none, where the charge is enough.
+func (l *Limiter) keep(key string) string {
+	if l.keyed == nil {
+		return ""
+	}
+	return strings.Clone(key)
 }
 
 // fits tells whether the limit can be taken with this cost.

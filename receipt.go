@@ -10,6 +10,7 @@ import (
 // is for nothing. It belongs to one goroutine at a time, and is not to be copied once somebody may refund it.
 type Receipt struct {
 	limiter *Limiter
+	key     string // where the zone needs it
 	charge  Charge
 }
 
@@ -27,7 +28,7 @@ func (r *Receipt) RefundAt(ctx context.Context, now Time) error {
 		return nil
 	}
 	r.limiter = nil
-	return l.zone.Refund(ctx, now, &l.limit, r.charge)
+	return l.refund(ctx, now, &l.limit, r.key, r.charge)
 }
 
 // TakeReceiptAt is TakeAt with a receipt, which is zero unless the request was admitted.
@@ -40,7 +41,7 @@ func (l *Limiter) TakeReceiptAt(ctx context.Context, now Time, key string, cost 
 		return r, undecided(), err
 	}
 	if d.Admitted() {
-		r.limiter, r.charge = l, c
+		r.limiter, r.key, r.charge = l, l.keep(key), c
 	}
 	return r, d, nil
 }
@@ -53,7 +54,7 @@ func RefundAll(ctx context.Context, now Time, legs []Leg) error {
 		if l.charge == (Charge{}) {
 			continue
 		}
-		if e := l.Limiter.zone.Refund(ctx, now, &l.Limiter.limit, l.charge); e != nil {
+		if e := l.Limiter.refund(ctx, now, &l.Limiter.limit, l.kept, l.charge); e != nil {
 			err = errors.Join(err, fmt.Errorf("giving back a charge: %w", e))
 		}
 		l.charge = Charge{}

@@ -60,7 +60,7 @@ func (l *Limiter) WaitAt(ctx context.Context, now Time, key string, cost Cost,
 		woke := now
 		if pause > 0 {
 			if woke, err = until(ctx, now, pause, sleep); err != nil {
-				if e := l.zone.Refund(context.WithoutCancel(ctx), woke, limit, c); e != nil {
+				if e := l.refund(context.WithoutCancel(ctx), woke, limit, key, c); e != nil {
 					err = fmt.Errorf("giving back a turn: %w, after %w", e, err)
 				}
 				return undecided(), err

@@ -200,3 +200,12 @@ type Spender interface {
 	// Spend decides what Do decides in mode Spend, and stores what it stores.
 	Spend(now Time, l *Limit, key string, cost Cost) Decision
 }
+
+// Keyed is a Zone that finds a state by its key only, because it is elsewhere: there is no room in a Charge for the name of one.
+// Who holds a charge of such a zone keeps the key with it. Places are an exception, those it knows by their charge.
+type Keyed interface {
+	Zone
+
+	// RefundKey is Refund of what Do charged to key.
+	RefundKey(ctx context.Context, now Time, l *Limit, key string, c Charge) error
+}

@@ -95,5 +95,14 @@ func outside(spec *ast.ImportSpec) (string, bool) {
 
 // library reports whether a package is part of the half that Go programs import.
 func library(pkg string) bool {
-	return pkg == "." || pkg == "memzone" || pkg == "guard" || pkg == "zonetest" || strings.HasPrefix(pkg, "memzone/")
+	return public(pkg) || pkg == "guard" || pkg == "zonetest" || pkg == "internal/admit" || strings.HasPrefix(pkg, "memzone/")
+}
+
+// public reports whether Go programs import a package for what it does.
+func public(pkg string) bool {
+	switch pkg {
+	case ".", "memzone", "httplimit", "grpclimit", "retry", "retry/grpcretry":
+		return true
+	}
+	return false
 }

@@ -24,6 +24,7 @@ type LimitReqZone struct {
 	Rate     Rate
 	RateFrom Word // the text of a rate that holds variables; Rate is none then
 	Reject   bool // overflow=reject
+	Store    Word // what it lives in; none: the memory of this process
 	At       Pos
 }
 
@@ -37,20 +38,23 @@ type LimitReq struct {
 	NoDelay   bool // nothing waits, whatever Delay says
 	// RejectDelay is how long a refusal is held back; 0: not at all.
 	RejectDelay time.Duration
+	Fail        Fail
 	At          Pos
 }
 
 // LimitConnZone is a limit_conn_zone directive.
 type LimitConnZone struct {
-	Key  Word
-	Zone ZoneSize
-	At   Pos
+	Key   Word
+	Zone  ZoneSize
+	Store Word
+	At    Pos
 }
 
 // LimitConn is a limit_conn directive.
 type LimitConn struct {
 	Zone  string
 	Limit int64
+	Fail  Fail
 	At    Pos
 }
 
@@ -58,12 +62,15 @@ type LimitConn struct {
 func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
 	z := LimitReqZone{Key: d.Args[0], Rate: Rate{"1r/s", limitgate.PerSecond(1)}, At: d.Pos}
 	p := readZoneParameters(d, errs, &z.Zone, &z.Reject, func(p *parameters, a Word, name, value string) bool {
-		if name == "rate" {
+		switch name {
+		case "rate":
 			z.Rate, z.RateFrom = p.rate(a, value)
+		case "store":
+			z.Store = p.storeName(a, value)
 		}
-		return name == "rate"
+		return name == "rate" || name == "store"
 	})
-	if p.ok && len(d.Args) > 3 && !d.has("overflow=") { // so many arguments nginx does not read
+	if p.ok && len(d.Args) > 3 && !d.has("overflow=") && !d.has("store=") { // so many arguments nginx does not read
 		p.fault(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 	}
 	return z, p.ok
@@ -72,7 +79,7 @@ func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
 // ReadLimitReq reads a limit_req directive.
 func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 	l := LimitReq{At: d.Pos}
-	if len(d.Args) > 3 && !d.has("reject_delay=") { // so many arguments nginx does not read
+	if len(d.Args) > 3 && !d.has("reject_delay=") && !d.has("fail=") { // so many arguments nginx does not read
 		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 		return l, false
 	}
@@ -105,6 +112,11 @@ func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 			if l.RejectDelay = p.rejectDelay(a, value); !p.ok {
 				return l, false
 			}
+		case name == "fail":
+			p := parameters{d: d, errs: errs, ok: true}
+			if l.Fail = p.fail(a, value); !p.ok {
+				return l, false
+			}
 		default:
 			badParameter(d, a, errs)
 			return l, false
@@ -119,13 +131,33 @@ func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 // ReadLimitConnZone reads a limit_conn_zone directive.
 func ReadLimitConnZone(d *Directive, errs *Errors) (LimitConnZone, bool) {
 	z := LimitConnZone{Key: d.Args[0], At: d.Pos}
-	p := readZoneParameters(d, errs, &z.Zone, nil, nil)
+	if len(d.Args) > 2 && !d.has("store=") {
+		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
+		return z, false
+	}
+	p := readZoneParameters(d, errs, &z.Zone, nil, func(p *parameters, a Word, name, value string) bool {
+		if name == "store" {
+			z.Store = p.storeName(a, value)
+		}
+		return name == "store"
+	})
 	return z, p.ok
 }
 
 // ReadLimitConn reads a limit_conn directive. Unlike nginx's, the limit may be above 65535.
 func ReadLimitConn(d *Directive, errs *Errors) (LimitConn, bool) {
 	l := LimitConn{Zone: d.Arg(0), At: d.Pos}
+	if len(d.Args) > 2 {
+		value, found := strings.CutPrefix(d.Arg(2), "fail=")
+		if !found {
+			badParameter(d, d.Args[2], errs)
+			return l, false
+		}
+		p := parameters{d: d, errs: errs, ok: true}
+		if l.Fail = p.fail(d.Args[2], value); !p.ok {
+			return l, false
+		}
+	}
 	n, ok := ParseInt(d.Arg(1))
 	if !ok || n == 0 {
 		errs.Add(d.At(1), `invalid number of connections "`+d.Arg(1)+`"`, "the limit is a whole number from 1")

@@ -21,6 +21,7 @@ type LimitCountZone struct {
 	Timezone   *time.Location // nil: windows are aligned to the epoch
 	First      bool
 	Reject     bool // overflow=reject
+	Store      Word
 	At         Pos
 }
 
@@ -33,6 +34,7 @@ type LimitTokenZone struct {
 	Capacity     int64
 	CapacityFrom Word
 	Reject       bool // overflow=reject
+	Store        Word
 	At           Pos
 }
 
@@ -43,6 +45,7 @@ type LimitQuota struct {
 	CostFrom Word
 	// RejectDelay is how long a refusal is held back; 0: not at all.
 	RejectDelay time.Duration
+	Fail        Fail
 	At          Pos
 }
 
@@ -61,6 +64,8 @@ func ReadLimitCountZone(d *Directive, errs *Errors) (LimitCountZone, bool) {
 			z.Timezone = p.timezone(a, value)
 		case "first":
 			z.First = p.word(a, value, "on", "off") == "on"
+		case "store":
+			z.Store = p.storeName(a, value)
 		default:
 			return false
 		}
@@ -80,6 +85,8 @@ func ReadLimitTokenZone(d *Directive, errs *Errors) (LimitTokenZone, bool) {
 			z.Rate, z.RateFrom = p.rate(a, value)
 		case "capacity":
 			z.Capacity, z.CapacityFrom = p.number(a, name, value, "a capacity is a whole number of tokens; 0 refuses all")
+		case "store":
+			z.Store = p.storeName(a, value)
 		default:
 			return false
 		}
@@ -105,6 +112,8 @@ func ReadLimitQuota(d *Directive, errs *Errors) (LimitQuota, bool) {
 			}
 		case name == "reject_delay" && found:
 			l.RejectDelay = p.rejectDelay(a, value)
+		case name == "fail" && found:
+			l.Fail = p.fail(a, value)
 		default:
 			p.unknown(a)
 		}

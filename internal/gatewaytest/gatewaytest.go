@@ -128,7 +128,7 @@ func (g *Gateway) Fill(text string) string {
 		if p, ok := g.ports[m]; ok {
 			return p
 		}
-		p := freePort(g.t)
+		p := FreePort(g.t)
 		g.ports[m] = p
 		return p
 	})
@@ -145,7 +145,9 @@ var ports = sync.OnceValue(func() *atomic.Int64 {
 	return n
 })
 
-func freePort(t testing.TB) string {
+// FreePort gives a loopback port that nothing listens on, and that no other test of the process is given.
+func FreePort(t testing.TB) string {
+	t.Helper()
 	for range 100 {
 		p := strconv.Itoa(firstPort + int(ports().Add(1)%(lastPort-firstPort)))
 		if ln, err := net.Listen("tcp", "127.0.0.1:"+p); err == nil {

@@ -51,17 +51,17 @@ func (c *compiler) read(d *conf.Directive, k kind) (wish, bool) {
 		w, found := c.zone(l.Zone, k)
 		w.base.burst, w.base.delay, w.base.noDelay = l.Burst, l.Delay, l.NoDelay
 		w.varying = append(w.varying, wishedValue{"burst", l.BurstFrom}, wishedValue{"delay", l.DelayFrom})
-		w.tarpit = l.RejectDelay
+		w.tarpit, w.spec.Fail = l.RejectDelay, fallback(l.Fail)
 		return w, good && found
 	case byConn:
 		l, good := conf.ReadLimitConn(d, c.env.Errors)
 		w, found := c.zone(l.Zone, k)
-		w.base.limit = l.Limit
+		w.base.limit, w.spec.Fail = l.Limit, fallback(l.Fail)
 		return w, good && found
 	}
 	l, good := conf.ReadLimitQuota(d, c.env.Errors)
 	w, found := c.zone(l.Zone, k)
-	w.cost, w.costFrom, w.tarpit = limitgate.Cost(l.Cost), l.CostFrom, l.RejectDelay
+	w.cost, w.costFrom, w.tarpit, w.spec.Fail = limitgate.Cost(l.Cost), l.CostFrom, l.RejectDelay, fallback(l.Fail)
 	return w, good && found
 }
 
@@ -88,7 +88,7 @@ func (c *compiler) readZone(d *conf.Directive, k kind) (w wish, good bool) {
 	default:
 		var z conf.LimitConnZone
 		z, good = conf.ReadLimitConnZone(d, c.env.Errors)
-		w.key, w.spec = z.Key, specOf(z.Zone, z.Key, "limit_conn_zone", false)
+		w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, "limit_conn_zone", false, z.Store)
 		w.algorithm = func(n numbers) limitgate.Algorithm { return limitgate.Conn{Limit: n.limit} }
 		return w, good
 	}
@@ -116,7 +116,7 @@ func (c *compiler) readReqZone(d *conf.Directive, w *wish) bool {
 		return false
 	}
 	// nginx names the limit, not the zone, where the key of one has changed.
-	w.key, w.spec = z.Key, specOf(z.Zone, z.Key, "limit_req", z.Reject)
+	w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, "limit_req", z.Reject, z.Store)
 	w.varying = []wishedValue{{"rate", z.RateFrom}}
 	w.base.rate = z.Rate.Rate
 	arithmetic := c.env.Arithmetic
@@ -131,7 +131,7 @@ func (c *compiler) readCountZone(d *conf.Directive, w *wish) bool {
 	if !good {
 		return false
 	}
-	w.key, w.spec = z.Key, specOf(z.Zone, z.Key, d.Name, z.Reject)
+	w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, d.Name, z.Reject, z.Store)
 	w.base.limit, w.base.window = z.Limit, z.Window
 	w.varying = []wishedValue{{"limit", z.LimitFrom}, {"window", z.WindowFrom}}
 	windowing := map[string]limitgate.Windowing{"sliding": limitgate.Sliding, "fixed": limitgate.Fixed, "log": limitgate.Log}[z.Algorithm]
@@ -149,7 +149,7 @@ func (c *compiler) readTokenZone(d *conf.Directive, w *wish) bool {
 	if !good {
 		return false
 	}
-	w.key, w.spec = z.Key, specOf(z.Zone, z.Key, d.Name, z.Reject)
+	w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, d.Name, z.Reject, z.Store)
 	w.base.capacity = z.Capacity
 	w.varying = []wishedValue{{"rate", z.RateFrom}, {"capacity", z.CapacityFrom}}
 	w.base.rate = z.Rate.Rate
@@ -163,6 +163,6 @@ func (c *compiler) readTokenZone(d *conf.Directive, w *wish) bool {
 }
 
 // specOf is a zone as the daemon is asked for it.
-func specOf(z conf.ZoneSize, key conf.Word, directive string, reject bool) phase.ZoneSpec {
-	return phase.ZoneSpec{Name: z.Name, Directive: directive, Key: key.Text, Bytes: int(z.Bytes), Reject: reject}
+func (c *compiler) specOf(z conf.ZoneSize, key conf.Word, directive string, reject bool, store conf.Word) phase.ZoneSpec {
+	return phase.ZoneSpec{Name: z.Name, Directive: directive, Key: key.Text, Bytes: int(z.Bytes), Reject: reject, Store: c.store(store.Text)}
 }

@@ -1,0 +1,61 @@
+package rediszone
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/limitgate/limitgate"
+)
+
+// Refund implements limitgate.Zone, for places. What else was charged is given back by RefundKey.
+func (z *Zone) Refund(ctx context.Context, _ limitgate.Time, l *limitgate.Limit, c limitgate.Charge) error {
+	switch h := z.places.Load(); {
+	case c == limitgate.Charge{}:
+		return nil
+	case l.Kind != limitgate.KindConn:
+		return z.failed("giving back a charge", errNoKey)
+	case h == nil || c.Key != h.id:
+		return z.failed("releasing a place", errForeign)
+	default:
+		return z.failed("releasing a place", h.release(ctx, c.Life>>1))
+	}
+}
+
+// RefundKey implements limitgate.Keyed. When it fails because no answer came, the charge may have been given back; that is not
+// tried again.
+func (z *Zone) RefundKey(ctx context.Context, now limitgate.Time, l *limitgate.Limit, key string, c limitgate.Charge) error {
+	if c == (limitgate.Charge{}) || l.Kind == limitgate.KindConn {
+		return z.Refund(ctx, now, l, c)
+	}
+	t := l.Steps.(limitgate.Portable).Terms(now, 1, l.Bound.Full())
+	var args []string
+	if life := binary.BigEndian.AppendUint32(nil, uint32(c.Life>>1)); t.Form == limitgate.FormLog {
+		args = []string{string(life), strconv.FormatUint(uint64(c.Before), 10), fmt.Sprintf("%019d", c.After)}
+	} else {
+		args = []string{z.instant(now), limitgate.BytesKey(charged(t, c, life))}
+	}
+	return z.failed("giving back a charge", z.scripts.undo[t.Form].run(ctx, z.store, []string{z.key(l, key)}, args...).Error())
+}
+
+// charged writes what the script that gives back has to know:
+//
+//	form 8 | promised 1 | 0 7 | before 64 | after 64 | life 32 | what the steps of the form need
+func charged(t limitgate.Terms, c limitgate.Charge, life []byte) []byte {
+	flags := byte(0)
+	if t.Promised {
+		flags = flagPasses
+	}
+	b := append(make([]byte, 0, 40), byte(t.Form), flags)
+	word := binary.BigEndian.AppendUint64
+	b = word(word(b, uint64(c.Before)), uint64(c.After))
+	b = append(b, life...)
+	switch t.Form {
+	case limitgate.FormNginx:
+		b = word(word(b, uint64(t.Rate)), uint64(t.Flush))
+	case limitgate.FormSliding:
+		b = binary.BigEndian.AppendUint32(b, uint32(t.Back))
+	}
+	return b
+}
