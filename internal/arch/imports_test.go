@@ -61,6 +61,7 @@ var imports = map[string][]string{
 	"internal/redistest":        {"internal/gatewaytest"},
 	"cmd/limitgate":             {".", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog"},
 	"examples":                  {},
+	"examples/workers":          {},
 	"conformance":               {"internal/gatewaytest"},
 	"internal/arch":             {},
 }
