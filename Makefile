@@ -14,7 +14,7 @@ quickstart: build
 	@mkdir -p bin/quickstart/logs
 	@echo 'gateway   http://127.0.0.1:8080   5 requests a second for each client address, 5 more at once, then 429'
 	@echo 'backend   http://127.0.0.1:8081   the demo backend behind it'
-	@echo 'try       for i in $$(seq 20); do curl -s -o /dev/null -w "%{http_code} %header{retry-after}\n" http://127.0.0.1:8080/; done'
+	@echo 'try       curl -s -o /dev/null -w "%{http_code} %header{retry-after}\n" "http://127.0.0.1:8080/?n=[1-20]"'
 	@echo 'end       Ctrl-C'
 	@exec bin/limitgate -p bin/quickstart/ -c $(CURDIR)/examples/quickstart.conf
 
