@@ -15,6 +15,8 @@ var imports = map[string][]string{
 	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
 	"grpclimit":                 {".", "internal/admit", "internal/trust"},
+	"sqllimit":                  {".", "internal/admit"},
+	"internal/genshapes":        {},
 	"retry":                     {".", "memzone"},
 	"retry/grpcretry":           {"retry"},
 	"guard":                     {".", "memzone"},

@@ -51,6 +51,7 @@ type shared struct {
 	keys     *keys
 	running  atomic.Pointer[loaded] // for who looks from outside
 	sessions *tlsconf.Sessions
+	holds    phase.Holds
 	facts    vars.Facts
 	numbers  map[string]int // of sockets by name
 	temps    atomic.Uint32  // temporary files made so far
@@ -102,7 +103,7 @@ func (s *shared) load() *loaded {
 	l.limits = new(phase.KnownLimits)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
-		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Temp: l.temp,
+		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Holds: &s.holds, Temp: l.temp,
 		Overrides: s.keys.table, Limits: l.limits,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
