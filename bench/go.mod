@@ -13,6 +13,8 @@ require (
 require (
 	github.com/hashicorp/golang-lru v0.5.4 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
+	github.com/redis/rueidis v1.0.79 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 )
 
 replace github.com/limitgate/limitgate => ../

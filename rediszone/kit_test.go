@@ -38,3 +38,12 @@ func zones(s *rediszone.Store) zonetest.Factory {
 func TestKit(t *testing.T) {
 	zonetest.Run(t, zones(dial(t, redistest.Start(t).URL())))
 }
+
+func TestKitInCluster(t *testing.T) {
+	nodes := redistest.Cluster(t)
+	zonetest.Run(t, zones(dial(t, nodes[1].URL())))
+}
+
+func TestKitUnderSentinel(t *testing.T) {
+	zonetest.Run(t, zones(dial(t, redistest.Sentinel(t).URL())))
+}

@@ -7,9 +7,11 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,8 +61,13 @@ func (s *Server) Run() {
 		if a, err := s.ask("PING"); err == nil && (strings.HasPrefix(a, "+PONG") || strings.HasPrefix(a, "-NOAUTH")) {
 			return
 		}
+		select {
+		case <-s.done:
+			s.t.Fatalf("redis-server ended at start:\n%s", &s.out)
+		default:
+		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("redis-server on %s does not answer:\n%s", s.Addr(), &s.out)
+			s.t.Fatalf("redis-server on %s does not answer", s.Addr())
 		}
 	}
 }
@@ -100,8 +107,8 @@ func (s *Server) Resume() {
 	}
 }
 
-// Do sends one command on a connection of its own, and gives the answer as it is on the wire, its first line. It fails the test
-// if there is none, or if it is an error.
+// Do sends one command on a connection of its own, and gives the answer: a string, or the first line that is on the wire, as in
+// :1 or *2. It fails the test if there is none, or if it is an error.
 func (s *Server) Do(command ...string) string {
 	s.t.Helper()
 	a, err := s.ask(command...)
@@ -111,7 +118,7 @@ func (s *Server) Do(command ...string) string {
 	return a
 }
 
-// ask sends a command and reads the first line of the answer; of a string, the string.
+// ask sends a command and reads the answer.
 func (s *Server) ask(command ...string) (string, error) {
 	c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 	if err != nil {
@@ -129,8 +136,12 @@ func (s *Server) ask(command ...string) (string, error) {
 	}
 	r := bufio.NewReader(c)
 	line, err := r.ReadString('\n')
-	if err == nil && strings.HasPrefix(line, "$") && !strings.HasPrefix(line, "$-") {
-		line, err = r.ReadString('\n')
+	line = strings.TrimRight(line, "\r\n")
+	if n, ok := strings.CutPrefix(line, "$"); ok && err == nil && n != "-1" {
+		size, _ := strconv.Atoi(n)
+		b := make([]byte, size)
+		_, err = io.ReadFull(r, b)
+		line = string(b)
 	}
-	return strings.TrimRight(line, "\r\n"), err
+	return line, err
 }
