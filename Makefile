@@ -3,7 +3,7 @@
 # make bench        the measured comparisons; slow, and only worth reading on a quiet machine
 
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
-NEEDS := nginx wrk gcc strace openssl
+NEEDS := nginx wrk gcc strace openssl redis-server
 
 .PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters suite fuzz docs
 

@@ -52,7 +52,7 @@ func zone(t testing.TB, c Config) *Zone {
 }
 
 // bound binds a limit to a zone.
-func bound(t testing.TB, z *Zone, a limitgate.Algorithm) *limitgate.Limiter {
+func bound(t testing.TB, z limitgate.Zone, a limitgate.Algorithm) *limitgate.Limiter {
 	t.Helper()
 	l, err := limitgate.NewLimiter(z, a)
 	if err != nil {

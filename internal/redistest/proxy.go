@@ -87,8 +87,9 @@ func (p *Proxy) accept() {
 		second := p.count%2 == 1
 		p.count++
 		p.mu.Unlock()
-		// owned by the proxy; both end with their connections
+		// owned by the proxy; ends with the connections
 		go p.carry(up, c, &p.Deaf, &p.Requests, second)
+		// owned by the proxy; ends with the connections
 		go p.carry(c, up, &p.Mute, &p.Answers, false)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,6 +25,8 @@ import (
 type Server struct {
 	Port string
 	Dir  string
+
+	secret string // of --requirepass
 
 	t    testing.TB
 	args []string
@@ -41,6 +44,9 @@ func Start(t testing.TB, args ...string) *Server {
 		"--port", s.Port, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--appendonly", "no",
 		"--unixsocket", s.Socket(), "--loglevel", "warning",
 	}, args...)
+	if i := slices.Index(args, "--requirepass"); i >= 0 {
+		s.secret = args[i+1]
+	}
 	s.Run()
 	return s
 }
@@ -58,7 +64,7 @@ func (s *Server) Run() {
 	go func(cmd *exec.Cmd, done chan struct{}) { _ = cmd.Wait(); close(done) }(s.cmd, s.done)
 	s.t.Cleanup(s.Kill)
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if a, err := s.ask("PING"); err == nil && (strings.HasPrefix(a, "+PONG") || strings.HasPrefix(a, "-NOAUTH")) {
+		if a, err := s.ask("PING"); err == nil && a == "+PONG" {
 			return
 		}
 		select {
@@ -126,6 +132,17 @@ func (s *Server) ask(command ...string) (string, error) {
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	r := bufio.NewReader(c)
+	if s.secret != "" {
+		if _, err := answer(c, r, "AUTH", s.secret); err != nil {
+			return "", err
+		}
+	}
+	return answer(c, r, command...)
+}
+
+// answer sends a command and reads the answer.
+func answer(c net.Conn, r *bufio.Reader, command ...string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(command))
 	for _, w := range command {
@@ -134,7 +151,6 @@ func (s *Server) ask(command ...string) (string, error) {
 	if _, err := c.Write([]byte(b.String())); err != nil {
 		return "", err
 	}
-	r := bufio.NewReader(c)
 	line, err := r.ReadString('\n')
 	line = strings.TrimRight(line, "\r\n")
 	if n, ok := strings.CutPrefix(line, "$"); ok && err == nil && n != "-1" {
