@@ -5,7 +5,7 @@
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
 NEEDS := nginx wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -14,7 +14,7 @@ quickstart: build
 	@mkdir -p bin/quickstart/logs
 	@echo 'gateway   http://127.0.0.1:8080   5 requests a second for each client address, 5 more at once, then 429'
 	@echo 'backend   http://127.0.0.1:8081   the demo backend behind it'
-	@echo 'try       for i in $$(seq 20); do curl -s -o /dev/null -w "%{http_code} %header{retry-after}\n" http://127.0.0.1:8080/; done'
+	@echo 'try       curl -s -o /dev/null -w "%{http_code} %header{retry-after}\n" "http://127.0.0.1:8080/?n=[1-20]"'
 	@echo 'end       Ctrl-C'
 	@exec bin/limitgate -p bin/quickstart/ -c $(CURDIR)/examples/quickstart.conf
 
@@ -65,7 +65,7 @@ sides:
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
 
-bench: bench-gateway bench-limiters
+bench: bench-gateway bench-limiters bench-middleware bench-grpc
 
 bench-gateway: build
 	cd bench && go run ./gateway -limitgate ../bin/limitgate $(ARGS)
@@ -74,6 +74,13 @@ bench-gateway: build
 bench-limiters:
 	cd bench && go run ./limiters $(BENCH)
 	go test -run '^$$' -bench . -benchmem . ./memzone ./internal/h1
+
+# ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
+bench-grpc:
+	cd bench/grpc && go run . $(ARGS)
+
+bench-middleware:
+	cd bench && go run ./middleware $(BENCH)
 
 # nginx's own suite, where a copy is at hand: make suite SUITE=/path/to/nginx-tests [FILES="limit_req map"]
 suite: build

@@ -51,6 +51,11 @@ func ExampleRate_Thousandths() {
 }
 
 // For a report. Nothing is decided by it.
+func ExampleRate_Millionths() {
+	fmt.Println(limitgate.PerMinute(30).Millionths())
+	// Output: 30000000 1m0s
+}
+
 func ExampleRate_Float() {
 	fmt.Printf("%.3f requests a second\n", limitgate.PerMinute(100).Float())
 	// Output: 1.667 requests a second

@@ -121,7 +121,7 @@ func (r Rate) Validate() error {
 		return errors.New("rate is missing; write one like " + rateForms)
 	}
 	if r.micro <= 0 || r.per <= 0 {
-		return fmt.Errorf("rate %v: must be above zero", r)
+		return fmt.Errorf("rate %v: must be above zero; write it like "+rateForms, r)
 	}
 	switch t := r.interval(); {
 	case t < minInterval:
@@ -164,6 +164,9 @@ func (r Rate) Thousandths() int64 {
 	q, _ := bits.Div64(hi, lo, uint64(r.per))
 	return int64(min(q, math.MaxInt64))
 }
+
+// Millionths is the rate as it was given: millionths of a request, and the time that they are counted over.
+func (r Rate) Millionths() (n int64, per time.Duration) { return r.micro, r.per }
 
 // Float is the rate in requests a second, for reports; nothing is decided by it.
 func (r Rate) Float() float64 {

@@ -34,6 +34,9 @@ func TestParseRate(t *testing.T) {
 		if c.out == "" {
 			c.out = c.in
 		}
+		if n, per := got.Millionths(); n != c.want.micro && c.in != "0.5r/s" || per <= 0 {
+			t.Errorf("%s: got %d millionths in %v, want %d", c.in, n, per, c.want.micro)
+		}
 		if got.Interval() != c.each || got.Interval() != c.want.Interval() || got.String() != c.out || got.Thousandths() != c.nano {
 			t.Errorf("%s: got %v each %v, %d thousandths; want %v, %v, %d", c.in, got, got.Interval(), got.Thousandths(), c.want, c.each, c.nano)
 		}

@@ -100,3 +100,28 @@ func (r *roster) set(fails bool, names ...string) {
 	defer r.mu.Unlock()
 	r.fails, r.names = fails, names
 }
+
+// shelf is a remote that decides on several limits in one go.
+type shelf struct{ *remote }
+
+// Joins implements limitgate.Joint.
+func (shelf) Joins(z limitgate.Zone) bool { _, is := z.(shelf); return is }
+
+// DoAll implements limitgate.Joint.
+func (s shelf) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.Ask) error {
+	if err := s.answer(ctx); err != nil {
+		return err
+	}
+	all := true
+	for i := range asks {
+		a := &asks[i]
+		a.Decision, _, _ = a.Zone.(shelf).Zone.Do(ctx, now, a.Limit, a.Key, a.Cost, min(a.Mode, limitgate.Check))
+		all = all && a.Decision.Admitted()
+	}
+	for i := range asks {
+		if a := &asks[i]; all && a.Mode.Charges() {
+			a.Decision, a.Charge, _ = a.Zone.(shelf).Zone.Do(ctx, now, a.Limit, a.Key, a.Cost, a.Mode)
+		}
+	}
+	return nil
+}

@@ -47,6 +47,14 @@ func newMirror(bytes int) *mirror {
 	return &mirror{zone: memzone.New(memzone.Config{Bytes: bytes}), shares: map[shareOf]*share{}}
 }
 
+// rebind forgets the shares of an earlier configuration.
+func (m *mirror) rebind() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.zone.Rebind()
+	clear(m.shares)
+}
+
 // share gives the share of a limit among n instances.
 func (m *mirror) share(l *limitgate.Limit, n int64) (*share, error) {
 	of := shareOf{l.Algorithm, n}

@@ -70,20 +70,22 @@ func (s *Store) Watch(ctx context.Context, w Watching) {
 			return
 		case <-timer.C:
 		}
-		now := limitgate.Now()
-		s.sign(ctx, now, w)
+		now, every := limitgate.Now(), w.Every
+		if !s.sign(ctx, now, w) {
+			every /= 10 // so that it is soon known whether the store is out
+		}
 		s.settle(ctx, now)
-		timer.Reset(s.rest(now, w.Every))
+		timer.Reset(s.rest(now, every))
 	}
 }
 
-// sign signs the roster, unless the store is down and not to be tried yet.
-func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) {
+// sign signs the roster, unless the store is down and not to be tried yet, and tells whether it is signed.
+func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) bool {
 	s.mu.Lock()
 	t, ok := s.breaker.probe(now)
 	s.mu.Unlock()
 	if !ok {
-		return
+		return false
 	}
 	var live []string
 	err, _ := s.made(ctx, now, t, func(ctx context.Context) (err error) {
@@ -91,12 +93,13 @@ func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) {
 		return err
 	})
 	if err != nil {
-		return
+		return false
 	}
 	s.mu.Lock()
 	s.peers.call(now, live, keeps*w.Every)
 	s.live.Store(int64(len(s.peers)))
 	s.mu.Unlock()
+	return true
 }
 
 // settle gives back places that waited for the store.
@@ -120,7 +123,7 @@ func (s *Store) rest(now limitgate.Time, every time.Duration) time.Duration {
 	case Down:
 		return max(s.breaker.until.Sub(now), time.Millisecond)
 	case Rising:
-		every /= 20
+		every = min(every, 50*time.Millisecond)
 	}
 	return every - time.Duration(rand.Int64N(int64(every/10)+1))
 }

@@ -55,6 +55,15 @@ func (z *Zone) Inner() limitgate.Zone { return z.inner }
 // Mirror is the memory in which it remembers what was last known.
 func (z *Zone) Mirror() *memzone.Zone { return z.mirror.zone }
 
+// Rebind begins a new configuration, in the inner zone, if that has such a method, and in the mirror: limits bound from now on do
+// not know of those bound before.
+func (z *Zone) Rebind() {
+	if r, ok := z.inner.(interface{ Rebind() }); ok {
+		r.Rebind()
+	}
+	z.mirror.rebind()
+}
+
 // Bind implements limitgate.Zone.
 func (z *Zone) Bind(l *limitgate.Limit) error { return z.bind(l) }
 

@@ -20,6 +20,7 @@ type visit struct {
 	connRule []*rule
 	keys     []byte // of all legs
 	policies []*limitfields.Policy
+	text     []byte // of a field
 }
 
 const (
@@ -217,6 +218,15 @@ func (m *Middleware) turnAway(w http.ResponseWriter, r *http.Request, f Refusal)
 	m.config.Refuse(w, r, f)
 }
 
+// The names of fields as http.Header keeps them.
+const (
+	keyPolicy    = "Ratelimit-Policy"
+	keyState     = "Ratelimit"
+	keyLimit     = "X-Ratelimit-Limit"
+	keyRemaining = "X-Ratelimit-Remaining"
+	keyReset     = "X-Ratelimit-Reset"
+)
+
 // tell writes what the limits leave the client.
 func (m *Middleware) tell(h http.Header, v *visit, charged bool, now limitgate.Time) {
 	v.policies = v.policies[:0]
@@ -224,13 +234,17 @@ func (m *Middleware) tell(h http.Header, v *visit, charged bool, now limitgate.T
 		v.policies = append(v.policies, &l.policy)
 	}
 	binding := limitfields.Binding(v.legs)
+	var values [3]string // all in one piece of memory
+	set := values[:]
 	if m.config.Headers == DraftHeaders {
-		h.Set(limitfields.RateLimitPolicy, string(limitfields.AppendPolicies(nil, v.policies, v.legs, binding)))
-		h.Set(limitfields.RateLimit, string(limitfields.AppendStates(nil, v.policies, v.legs, binding, charged, now)))
+		v.text = limitfields.AppendPolicies(v.text[:0], v.policies, v.legs, binding)
+		set[0] = string(v.text)
+		v.text = limitfields.AppendStates(v.text[:0], v.policies, v.legs, binding, charged, now)
+		set[1] = string(v.text)
+		h[keyPolicy], h[keyState] = set[:1:1], set[1:2:2]
 		return
 	}
 	limit, remaining, reset := v.policies[binding].Legacy(&v.legs[binding], charged, now)
-	h.Set(limitfields.LegacyLimit, strconv.FormatInt(limit, 10))
-	h.Set(limitfields.LegacyRemaining, strconv.FormatInt(remaining, 10))
-	h.Set(limitfields.LegacyReset, strconv.FormatInt(reset, 10))
+	set[0], set[1], set[2] = strconv.FormatInt(limit, 10), strconv.FormatInt(remaining, 10), strconv.FormatInt(reset, 10)
+	h[keyLimit], h[keyRemaining], h[keyReset] = set[:1:1], set[1:2:2], set[2:]
 }

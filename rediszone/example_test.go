@@ -225,3 +225,30 @@ func ExampleZone_DoAll() {
 	fmt.Println(err != nil)
 	// Output: true
 }
+
+func ExampleOutage() {
+	store := nowhere()
+	defer store.Close()
+	zone, _ := rediszone.New(rediszone.Config{Store: store, Name: "login"})
+	login, _ := limitgate.NewLimiter(zone, limitgate.Req{Rate: limitgate.PerSecond(5)})
+	_, err := login.Take(context.Background(), "192.0.2.7")
+	fmt.Println(rediszone.Outage(err), rediszone.Outage(nil))
+	// Output: true false
+}
+
+func ExampleNewRoster() {
+	store := nowhere()
+	defer store.Close()
+	_, err := rediszone.NewRoster(store, "{app}")
+	fmt.Println(err)
+	// Output: roster: prefix "{app}": must have no braces, which belong to the client's key
+}
+
+func ExampleRoster_Sign() {
+	store := nowhere()
+	defer store.Close()
+	roster, _ := rediszone.NewRoster(store, "")
+	names, err := roster.Sign(context.Background(), "gateway-1", 10*time.Second)
+	fmt.Println(names, err != nil)
+	// Output: [] true
+}

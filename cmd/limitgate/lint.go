@@ -11,8 +11,8 @@ import (
 // lintFlags are the flags of check without --compat.
 type lintFlags struct {
 	json, sarif, strict, limits bool
-	arithmetic          string
-	explain             string
+	arithmetic                  string
+	explain                     string
 }
 
 // validate says what can't go together.

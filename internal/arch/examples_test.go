@@ -3,7 +3,6 @@ package arch
 import (
 	"go/ast"
 	"go/doc"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -15,7 +14,7 @@ import (
 func TestPublicEntriesHaveExamples(t *testing.T) {
 	entries, examples := map[string]string{}, map[string]bool{}
 	for _, f := range tree(t) {
-		if !slices.Contains([]string{".", "memzone", "httplimit", "rediszone"}, f.pkg) {
+		if !public(f.pkg) {
 			continue
 		}
 		if f.test {

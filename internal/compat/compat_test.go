@@ -3,6 +3,7 @@ package compat
 import (
 	"bytes"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,6 +138,32 @@ func TestToNginxChangesNothingElse(t *testing.T) {
 	}
 }
 
+// counted counts how often each file is read.
+type counted struct{ reads map[string]int }
+
+func (c counted) ReadFile(name string) ([]byte, error) {
+	c.reads[name]++
+	return os.ReadFile(name)
+}
+func (counted) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+func (counted) Lstat(name string) (fs.FileInfo, error)     { return os.Lstat(name) }
+
+// What is judged is what is written: a file that changes in between can't part the two.
+func TestToNginxReadsOnce(t *testing.T) {
+	disk := counted{map[string]int{}}
+	if _, faults := ToNginx("testdata/own.conf", disk); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	for name, n := range disk.reads {
+		if n != 1 {
+			t.Errorf("%s is read %d times", name, n)
+		}
+	}
+	if len(disk.reads) < 3 {
+		t.Errorf("%v", disk.reads)
+	}
+}
+
 // accepted has nginx test a configuration as if it stood in a folder, and exports it once more: nothing is left to change.
 func accepted(t *testing.T, binary, dir string, text []byte) {
 	t.Helper()
@@ -165,6 +192,7 @@ func TestNginxRate(t *testing.T) {
 	for _, c := range [][2]string{
 		{"10r/s", "10r/s"}, {"30r/m", "30r/m"}, {"5", "5"}, {"0.5r/s", "30r/m"}, {"1.5r/s", "90r/m"}, {"0.25r/m", "1r/m"},
 		{"100r/h", "1r/m"}, {"120r/h", "2r/m"}, {"1000r/d", "1r/m"}, {"144000r/d", "100r/m"}, {"0.017r/s", "1r/m"}, {"2.5r/m", "2r/m"},
+		{"0.000001r/s", "1r/m"}, {"0.033334r/s", "2r/m"}, {"999999.5r/s", "59999970r/m"}, {"86400000000r/d", "60000000r/m"},
 	} {
 		if got, change := nginxRate(c[0]); got != c[1] || (change == "") != (c[0] == c[1]) {
 			t.Errorf("nginxRate(%q) = %q, %q, want %q", c[0], got, change, c[1])

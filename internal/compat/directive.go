@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/conf/syntax"
 )
@@ -20,42 +21,37 @@ func (e *exporter) directive(d *syntax.Directive) {
 		e.change(d, "%s is left out: nginx does not have it", d.Name)
 		return
 	}
-	args, note, keep := texts(d.Args), "", true
+	args, notes, keep := texts(d.Args), []string(nil), true
 	switch d.Name {
 	case "limit_req_zone":
-		args, note, keep = e.reqZone(d)
+		args, notes, keep = e.reqZone(d)
 	case "limit_req":
-		args, note, keep = e.req(d)
-	case "limit_conn_zone":
-		args = only(args, "zone=")
+		args, notes, keep = e.req(d)
 	case "limit_conn":
-		args, note = conn(args)
+		args, notes = conn(args)
 	}
 	if !keep {
 		e.remove(d)
-		e.change(d, "%s is left out: %s", d.Name, note)
+		e.change(d, "%s is left out: %s", d.Name, strings.Join(notes, "; "))
 		return
 	}
-	replaced := e.variables(args)
+	notes = append(notes, e.variables(args)...)
 	if slices.Equal(args, texts(d.Args)) {
 		return
 	}
 	e.rewrite(d, args)
-	if note == "" && len(replaced) > 0 {
-		note = strings.Join(replaced, ", ")
-	}
-	if note == "" {
-		note = "nginx does not have " + strings.Join(dropped(texts(d.Args), args), " ")
-	}
-	e.change(d, "%s: %s", d.Name, note)
+	e.change(d, "%s: %s", d.Name, strings.Join(notes, "; "))
 }
+
+// lacks says that nginx has no such parameter.
+func lacks(parameter string) string { return "nginx does not have " + parameter }
 
 // row edits one row of a map or geo block.
 func (e *exporter) row(d *syntax.Directive) {
 	args := texts(d.Args)
 	if notes := e.variables(args); len(notes) > 0 {
 		e.rewrite(d, args)
-		e.change(d, "%s", strings.Join(notes, ", "))
+		e.change(d, "%s", strings.Join(notes, "; "))
 	}
 }
 
@@ -65,28 +61,6 @@ func texts(words []syntax.Word) []string {
 		list = append(list, w.Text)
 	}
 	return list
-}
-
-// only keeps the first argument, which is the key, and those that begin with one of the prefixes.
-func only(args []string, prefixes ...string) []string {
-	var kept []string
-	for i, a := range args {
-		if i == 0 || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(a, p) }) {
-			kept = append(kept, a)
-		}
-	}
-	return kept
-}
-
-// dropped lists what of before is not in after.
-func dropped(before, after []string) []string {
-	var gone []string
-	for _, b := range before {
-		if !slices.Contains(after, b) {
-			gone = append(gone, b)
-		}
-	}
-	return gone
 }
 
 func zoneName(d *syntax.Directive) string {
@@ -101,27 +75,31 @@ func zoneName(d *syntax.Directive) string {
 
 // reqZone returns the arguments of limit_req_zone as nginx takes them, what changed in words, and false where nginx can't
 // have such a zone.
-func (e *exporter) reqZone(d *syntax.Directive) (args []string, note string, keep bool) {
-	args = only(texts(d.Args), "zone=", "rate=")
-	for i, a := range args {
-		text, is := strings.CutPrefix(a, "rate=")
-		if !is || i == 0 {
+func (e *exporter) reqZone(d *syntax.Directive) (args, notes []string, keep bool) {
+	for i, a := range texts(d.Args) {
+		text, isRate := strings.CutPrefix(a, "rate=")
+		switch {
+		case i == 0 || strings.HasPrefix(a, "zone="):
+		case !isRate:
+			notes = append(notes, lacks(a))
 			continue
+		default:
+			constant, ok := e.constant(text)
+			if _, err := limitgate.ParseRate(constant); !ok || err != nil {
+				return nil, []string{"nginx takes no variables in rate=, and " + text + " has no constant default that is a rate"}, false
+			}
+			rate, change := nginxRate(constant)
+			if constant != text {
+				change = "nginx takes no variables in rate=; it becomes the default of " + text + ", " + rate
+			}
+			if change != "" {
+				notes = append(notes, change)
+			}
+			a = "rate=" + rate
 		}
-		constant, ok := e.constant(text)
-		if !ok {
-			return nil, "nginx takes no variables in rate=, and " + text + " has no constant default", false
-		}
-		rate, change := nginxRate(constant)
-		if constant != text {
-			change = "nginx takes no variables in rate=; it becomes the default of " + text + ", " + rate
-		}
-		if change != "" {
-			note = change
-		}
-		args[i] = "rate=" + rate
+		args = append(args, a)
 	}
-	return args, note, true
+	return args, notes, true
 }
 
 // nginxRate writes a rate in nginx's whole numbers a second or a minute, never above what was written unless nginx has
@@ -131,57 +109,73 @@ func nginxRate(text string) (rate, change string) {
 	if _, err := strconv.ParseUint(number, 10, 64); err == nil && (unit == "s" || unit == "m" || unit == "") {
 		return text, ""
 	}
-	r, ok := conf.ParseRate(text)
-	if !ok {
+	r, err := limitgate.ParseRate(text)
+	if err != nil {
 		return text, "" // Load has accepted it: this is not reached
 	}
-	seconds := int64(r.Per / time.Second)
-	minute := r.Milli * 60 / seconds / 1000
+	n, per := r.Millionths()
+	inMinutes, one := n*60, int64(per/time.Second)*1_000_000 // at most 10^6 a second over a day: below 2^63
+	minute := inMinutes / one
 	if minute == 0 {
 		return "1r/m", "rate=" + text + " becomes 1r/m, which is more: nginx has no lower rate"
 	}
 	rate = strconv.FormatInt(minute, 10) + "r/m"
-	if minute*1000*seconds == r.Milli*60 {
+	if inMinutes%one == 0 {
 		return rate, "rate=" + text + " becomes " + rate
 	}
 	return rate, "rate=" + text + " becomes " + rate + ": nginx counts in whole numbers a minute"
 }
 
 // req returns the arguments of limit_req as nginx takes them.
-func (e *exporter) req(d *syntax.Directive) (args []string, note string, keep bool) {
+func (e *exporter) req(d *syntax.Directive) (args, notes []string, keep bool) {
 	if z := zoneName(d); e.gone[z] {
-		return nil, "its zone " + z + " is left out", false
+		return nil, []string{"its zone " + z + " is left out"}, false
 	}
 	for _, a := range texts(d.Args) {
 		name, value, assigned := strings.Cut(a, "=")
 		switch {
 		case name == "zone", a == "nodelay":
 		case assigned && (name == "burst" || name == "delay"):
-			constant, ok := e.constant(value)
-			if constant != value {
-				note = "nginx takes no variables in " + name + "="
-				if !ok || constant == "0" {
-					note += "; it is left out"
-					continue
-				}
-				note += "; it becomes the default of " + value + ", " + constant
-				a = name + "=" + constant
+			kept, note := e.requests(name, value)
+			if note != "" {
+				notes = append(notes, note)
+			}
+			if a = kept; a == "" {
+				continue
 			}
 		default:
+			notes = append(notes, lacks(a))
 			continue
 		}
 		args = append(args, a)
 	}
-	return args, note, true
+	return args, notes, true
+}
+
+// requests returns burst= or delay= with a number that nginx takes: from 1 on; none means what holds without it.
+func (e *exporter) requests(name, value string) (kept, note string) {
+	constant, _ := e.constant(value)
+	if constant == value {
+		return name + "=" + value, ""
+	}
+	note = "nginx takes no variables in " + name + "="
+	n, ok := conf.ParseInt(constant)
+	switch {
+	case name == "delay" && constant == "nodelay":
+		return "nodelay", note + "; it becomes the default of " + value + ", nodelay"
+	case !ok || n == 0:
+		return "", note + "; it is left out"
+	}
+	return name + "=" + constant, note + "; it becomes the default of " + value + ", " + constant
 }
 
 // conn returns the arguments of limit_conn as nginx takes them.
-func conn(args []string) (kept []string, note string) {
+func conn(args []string) (kept, notes []string) {
 	kept = args[:min(2, len(args))]
 	if n, err := strconv.Atoi(kept[len(kept)-1]); err == nil && n > maxConn {
-		return []string{kept[0], strconv.Itoa(maxConn)}, "nginx counts to " + strconv.Itoa(maxConn) + ", not " + strconv.Itoa(n)
+		return []string{kept[0], strconv.Itoa(maxConn)}, []string{"nginx counts to " + strconv.Itoa(maxConn) + ", not " + strconv.Itoa(n)}
 	}
-	return kept, ""
+	return kept, nil
 }
 
 // constant returns text if it has no variables, or the default of the map that it is the variable of. Otherwise it returns "".

@@ -26,11 +26,11 @@ type Export struct {
 // ToNginx returns the configuration in a file without what only limitgate has. Everything else, comments too, stays byte
 // for byte. A configuration that limitgate refuses is not exported: its faults are returned.
 func ToNginx(file string, disk conf.Disk) (Export, []*conf.Error) {
-	_, errs := conf.Load(conf.Options{Path: file, Disk: disk})
+	cfg, errs := conf.Load(conf.Options{Path: file, Disk: disk})
 	if errs.Failed() {
 		return Export{}, errs.List()
 	}
-	tree := syntax.Read(syntax.Options{Path: file, Disk: disk})
+	tree := cfg.Tree
 	e := newExporter(tree)
 	e.walk(tree.Body, "main")
 	x := Export{Text: e.text(tree.Files[0].Name, tree.Body)}

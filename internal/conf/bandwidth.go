@@ -18,11 +18,8 @@ const maxBandwidth = 100_000_000_000
 // ReadLimitBandwidthZone reads a limit_bandwidth_zone directive.
 func ReadLimitBandwidthZone(d *Directive, errs *Errors) (LimitBandwidthZone, bool) {
 	z := LimitBandwidthZone{Key: d.Args[0], At: d.Pos}
-	p := parameters{d: d, errs: errs, ok: true}
-	for _, a := range d.Args[1:] {
-		switch name, value, _ := strings.Cut(a.Text, "="); name {
-		case "zone":
-			z.Zone = p.zone(a, value)
+	p := readZoneParameters(d, errs, &z.Zone, &z.Reject, func(p *parameters, a Word, name, value string) bool {
+		switch name {
 		case "rate":
 			if z.Rate = p.bytes(a, name, value); p.ok && (z.Rate == 0 || z.Rate > maxBandwidth) {
 				p.invalid(a, name, "a rate is 1 to 100,000,000,000 bytes a second: rate=100k, rate=2m")
@@ -31,16 +28,11 @@ func ReadLimitBandwidthZone(d *Directive, errs *Errors) (LimitBandwidthZone, boo
 			if z.Burst = p.bytes(a, name, value); p.ok && z.Burst > maxBandwidth {
 				p.invalid(a, name, "a burst is at most 100,000,000,000 bytes")
 			}
-		case "overflow":
-			z.Reject = p.word(a, value, "evict", "reject") == "reject"
 		default:
-			p.unknown(a)
+			return false
 		}
-		if !p.ok {
-			return z, false
-		}
-	}
-	p.need("zone", "zone=NAME:SIZE, for example zone=one:10m")
+		return true
+	})
 	p.need("rate", "rate=BYTES, the bytes a second of all answers of a key, for example rate=100k")
 	return z, p.ok
 }

@@ -98,6 +98,11 @@ func (c *checker) finish(main *Scope) {
 		c.errs.Late(AtStart, Pos{}, `no "events" section in configuration`, "add events {} at the top level")
 	}
 	c.undeclaredZones()
+	for _, s := range main.Children {
+		if s.Kind == HTTP {
+			c.stores(s)
+		}
+	}
 }
 
 // add checks one directive and hangs it into its scope, with its block.

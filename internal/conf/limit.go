@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/limitgate/limitgate"
 )
 
 // minZone is the smallest zone nginx takes: eight pages of 4k.
@@ -22,6 +24,7 @@ type LimitReqZone struct {
 	Rate     Rate
 	RateFrom Word // the text of a rate that holds variables; Rate is none then
 	Reject   bool // overflow=reject
+	Store    Word // what it lives in; none: the memory of this process
 	At       Pos
 }
 
@@ -35,81 +38,48 @@ type LimitReq struct {
 	NoDelay   bool // nothing waits, whatever Delay says
 	// RejectDelay is how long a refusal is held back; 0: not at all.
 	RejectDelay time.Duration
+	Fail        Fail
 	At          Pos
 }
 
 // LimitConnZone is a limit_conn_zone directive.
 type LimitConnZone struct {
-	Key  Word
-	Zone ZoneSize
-	At   Pos
+	Key   Word
+	Zone  ZoneSize
+	Store Word
+	At    Pos
 }
 
 // LimitConn is a limit_conn directive.
 type LimitConn struct {
 	Zone  string
 	Limit int64
+	Fail  Fail
 	At    Pos
 }
 
 // ReadLimitReqZone reads a limit_req_zone directive.
 func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
-	z := LimitReqZone{Key: d.Args[0], Rate: Rate{Text: "1r/s", Milli: 1000, Per: second}, At: d.Pos}
-	extended := false
-	for _, a := range d.Args[1:] {
-		switch name, value, _ := strings.Cut(a.Text, "="); name {
-		case "zone":
-			zone, ok := readZone(a, value, errs)
-			if !ok {
-				return z, false
-			}
-			z.Zone = zone
+	z := LimitReqZone{Key: d.Args[0], Rate: Rate{"1r/s", limitgate.PerSecond(1)}, At: d.Pos}
+	p := readZoneParameters(d, errs, &z.Zone, &z.Reject, func(p *parameters, a Word, name, value string) bool {
+		switch name {
 		case "rate":
-			if hasVariable(value) {
-				z.Rate, z.RateFrom = Rate{}, from(a, value)
-				continue
-			}
-			rate, ok := ParseRate(value)
-			if !ok {
-				errs.Add(a.Pos, `invalid rate "`+a.Text+`"`, "a rate is a number above 0 and r/s, r/m, r/h or r/d: rate=10r/s, rate=0.5r/s")
-				return z, false
-			}
-			z.Rate, z.RateFrom = rate, Word{}
-		case "overflow":
-			reject, ok := readOverflow(a, value, errs)
-			if !ok {
-				return z, false
-			}
-			z.Reject, extended = reject, true
-		default:
-			badParameter(d, a, errs)
-			return z, false
+			z.Rate, z.RateFrom = p.rate(a, value)
+		case "store":
+			z.Store = p.storeName(a, value)
 		}
+		return name == "rate" || name == "store"
+	})
+	if p.ok && len(d.Args) > 3 && !d.has("overflow=") && !d.has("store=") { // so many arguments nginx does not read
+		p.fault(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 	}
-	if z.Zone.Name == "" {
-		errs.Add(d.Pos, `"`+d.Name+`" must have "zone" parameter`, "add zone=NAME:SIZE, for example zone=one:10m")
-		return z, false
-	}
-	if len(d.Args) > 3 && !extended {
-		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
-		return z, false
-	}
-	return z, true
-}
-
-// readOverflow reads what a full zone does.
-func readOverflow(a Word, value string, errs *Errors) (reject, ok bool) {
-	if value != "evict" && value != "reject" {
-		errs.Add(a.Pos, `invalid value "`+a.Text+`"`, "a full zone forgets the key that is closest to drained, overflow=evict, or refuses new ones, overflow=reject")
-		return false, false
-	}
-	return value == "reject", true
+	return z, p.ok
 }
 
 // ReadLimitReq reads a limit_req directive.
 func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 	l := LimitReq{At: d.Pos}
-	if len(d.Args) > 3 && !d.has("reject_delay=") { // so many arguments nginx does not read
+	if len(d.Args) > 3 && !d.has("reject_delay=") && !d.has("fail=") { // so many arguments nginx does not read
 		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 		return l, false
 	}
@@ -142,6 +112,11 @@ func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 			if l.RejectDelay = p.rejectDelay(a, value); !p.ok {
 				return l, false
 			}
+		case name == "fail":
+			p := parameters{d: d, errs: errs, ok: true}
+			if l.Fail = p.fail(a, value); !p.ok {
+				return l, false
+			}
 		default:
 			badParameter(d, a, errs)
 			return l, false
@@ -156,28 +131,33 @@ func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 // ReadLimitConnZone reads a limit_conn_zone directive.
 func ReadLimitConnZone(d *Directive, errs *Errors) (LimitConnZone, bool) {
 	z := LimitConnZone{Key: d.Args[0], At: d.Pos}
-	for _, a := range d.Args[1:] {
-		value, found := strings.CutPrefix(a.Text, "zone=")
-		if !found {
-			badParameter(d, a, errs)
-			return z, false
-		}
-		zone, ok := readZone(a, value, errs)
-		if !ok {
-			return z, false
-		}
-		z.Zone = zone
-	}
-	if z.Zone.Name == "" {
-		errs.Add(d.Pos, `"`+d.Name+`" must have "zone" parameter`, "add zone=NAME:SIZE, for example zone=addr:10m")
+	if len(d.Args) > 2 && !d.has("store=") {
+		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 		return z, false
 	}
-	return z, true
+	p := readZoneParameters(d, errs, &z.Zone, nil, func(p *parameters, a Word, name, value string) bool {
+		if name == "store" {
+			z.Store = p.storeName(a, value)
+		}
+		return name == "store"
+	})
+	return z, p.ok
 }
 
 // ReadLimitConn reads a limit_conn directive. Unlike nginx's, the limit may be above 65535.
 func ReadLimitConn(d *Directive, errs *Errors) (LimitConn, bool) {
 	l := LimitConn{Zone: d.Arg(0), At: d.Pos}
+	if len(d.Args) > 2 {
+		value, found := strings.CutPrefix(d.Arg(2), "fail=")
+		if !found {
+			badParameter(d, d.Args[2], errs)
+			return l, false
+		}
+		p := parameters{d: d, errs: errs, ok: true}
+		if l.Fail = p.fail(d.Args[2], value); !p.ok {
+			return l, false
+		}
+	}
 	n, ok := ParseInt(d.Arg(1))
 	if !ok || n == 0 {
 		errs.Add(d.At(1), `invalid number of connections "`+d.Arg(1)+`"`, "the limit is a whole number from 1")

@@ -26,5 +26,5 @@ func Load(o Options) (*Config, *Errors) {
 	}
 	c := newChecker(errs)
 	main := c.build(tree)
-	return &Config{Main: main, Files: tree.Files, Lacks: c.lacks}, errs
+	return &Config{Main: main, Files: tree.Files, Tree: tree, Lacks: c.lacks}, errs
 }

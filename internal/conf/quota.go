@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/limitgate/limitgate"
 )
 
 // LimitCountZone is a limit_count_zone directive. Of a number that holds variables the text is in its From, and the number
@@ -19,6 +21,7 @@ type LimitCountZone struct {
 	Timezone   *time.Location // nil: windows are aligned to the epoch
 	First      bool
 	Reject     bool // overflow=reject
+	Store      Word
 	At         Pos
 }
 
@@ -31,6 +34,7 @@ type LimitTokenZone struct {
 	Capacity     int64
 	CapacityFrom Word
 	Reject       bool // overflow=reject
+	Store        Word
 	At           Pos
 }
 
@@ -41,17 +45,15 @@ type LimitQuota struct {
 	CostFrom Word
 	// RejectDelay is how long a refusal is held back; 0: not at all.
 	RejectDelay time.Duration
+	Fail        Fail
 	At          Pos
 }
 
 // ReadLimitCountZone reads a limit_count_zone directive.
 func ReadLimitCountZone(d *Directive, errs *Errors) (LimitCountZone, bool) {
 	z := LimitCountZone{Key: d.Args[0], Algorithm: "sliding", At: d.Pos}
-	p := parameters{d: d, errs: errs, ok: true}
-	for _, a := range d.Args[1:] {
-		switch name, value, _ := strings.Cut(a.Text, "="); name {
-		case "zone":
-			z.Zone = p.zone(a, value)
+	p := readZoneParameters(d, errs, &z.Zone, &z.Reject, func(p *parameters, a Word, name, value string) bool {
+		switch name {
 		case "limit":
 			z.Limit, z.LimitFrom = p.number(a, name, value, "a limit is a whole number; 0 refuses all")
 		case "window":
@@ -62,16 +64,13 @@ func ReadLimitCountZone(d *Directive, errs *Errors) (LimitCountZone, bool) {
 			z.Timezone = p.timezone(a, value)
 		case "first":
 			z.First = p.word(a, value, "on", "off") == "on"
-		case "overflow":
-			z.Reject = p.word(a, value, "evict", "reject") == "reject"
+		case "store":
+			z.Store = p.storeName(a, value)
 		default:
-			p.unknown(a)
+			return false
 		}
-		if !p.ok {
-			return z, false
-		}
-	}
-	p.need("zone", "zone=NAME:SIZE, for example zone=one:10m")
+		return true
+	})
 	p.need("limit", "limit=N, the number of requests in a window")
 	p.need("window", "window=TIME, for example window=1h")
 	return z, p.ok
@@ -80,25 +79,19 @@ func ReadLimitCountZone(d *Directive, errs *Errors) (LimitCountZone, bool) {
 // ReadLimitTokenZone reads a limit_token_zone directive.
 func ReadLimitTokenZone(d *Directive, errs *Errors) (LimitTokenZone, bool) {
 	z := LimitTokenZone{Key: d.Args[0], At: d.Pos}
-	p := parameters{d: d, errs: errs, ok: true}
-	for _, a := range d.Args[1:] {
-		switch name, value, _ := strings.Cut(a.Text, "="); name {
-		case "zone":
-			z.Zone = p.zone(a, value)
+	p := readZoneParameters(d, errs, &z.Zone, &z.Reject, func(p *parameters, a Word, name, value string) bool {
+		switch name {
 		case "rate":
 			z.Rate, z.RateFrom = p.rate(a, value)
 		case "capacity":
 			z.Capacity, z.CapacityFrom = p.number(a, name, value, "a capacity is a whole number of tokens; 0 refuses all")
-		case "overflow":
-			z.Reject = p.word(a, value, "evict", "reject") == "reject"
+		case "store":
+			z.Store = p.storeName(a, value)
 		default:
-			p.unknown(a)
+			return false
 		}
-		if !p.ok {
-			return z, false
-		}
-	}
-	p.need("zone", "zone=NAME:SIZE, for example zone=one:10m")
+		return true
+	})
 	p.need("rate", "rate=RATE, how fast tokens come back, for example rate=10r/s")
 	p.need("capacity", "capacity=N, how many tokens a full bucket holds")
 	return z, p.ok
@@ -119,6 +112,8 @@ func ReadLimitQuota(d *Directive, errs *Errors) (LimitQuota, bool) {
 			}
 		case name == "reject_delay" && found:
 			l.RejectDelay = p.rejectDelay(a, value)
+		case name == "fail" && found:
+			l.Fail = p.fail(a, value)
 		default:
 			p.unknown(a)
 		}
@@ -135,6 +130,32 @@ type parameters struct {
 	d    *Directive
 	errs *Errors
 	ok   bool
+}
+
+// readZoneParameters reads what stands behind the key of a zone's declaration: zone=, overflow= where the kind has it, and what
+// own reads, which returns false for a name that it does not know.
+func readZoneParameters(d *Directive, errs *Errors, zone *ZoneSize, reject *bool, own func(p *parameters, a Word, name, value string) bool) *parameters {
+	p := &parameters{d: d, errs: errs, ok: true}
+	for _, a := range d.Args[1:] {
+		switch name, value, _ := strings.Cut(a.Text, "="); {
+		case name == "zone":
+			*zone = p.zone(a, value)
+		case name == "overflow" && reject != nil:
+			*reject = value == "reject"
+			if !*reject && value != "evict" {
+				p.fault(a.Pos, `invalid value "`+a.Text+`"`, "a full zone forgets the key that is closest to drained, overflow=evict, or refuses new ones, overflow=reject")
+			}
+		case own == nil || !own(p, a, name, value):
+			p.unknown(a)
+		}
+		if !p.ok {
+			return p
+		}
+	}
+	if zone.Name == "" {
+		p.fault(d.Pos, `"`+d.Name+`" must have "zone" parameter`, "add zone=NAME:SIZE, for example zone=one:10m")
+	}
+	return p
 }
 
 func (p *parameters) fault(pos Pos, msg, help string) {
@@ -212,11 +233,11 @@ func (p *parameters) rate(a Word, value string) (Rate, Word) {
 	if hasVariable(value) {
 		return Rate{}, from(a, value)
 	}
-	r, ok := ParseRate(value)
-	if !ok {
-		p.invalid(a, "rate", "a rate is a number above 0 and r/s, r/m, r/h or r/d: rate=10r/s, rate=0.5r/s")
+	r, err := limitgate.ParseRate(value)
+	if err != nil {
+		p.invalid(a, "rate", err.Error())
 	}
-	return r, Word{}
+	return Rate{value, r}, Word{}
 }
 
 func (p *parameters) timezone(a Word, value string) *time.Location {

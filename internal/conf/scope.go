@@ -1,6 +1,10 @@
 package conf
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/limitgate/limitgate/internal/conf/syntax"
+)
 
 // Context is the kind of a block, or a set of kinds.
 type Context uint32
@@ -44,6 +48,7 @@ func (c Context) String() string {
 type Config struct {
 	Main  *Scope
 	Files []File
+	Tree  *syntax.Tree // what the scopes were built from, for whoever writes the files anew
 
 	// Lacks are the directives that were left out because limitgate does not have them. Each is a fault too.
 	Lacks []Lack

@@ -1,5 +1,7 @@
 package conf
 
+import "slices"
+
 // Table returns all that is known about directives, in the order of the reference. It is built afresh for each caller.
 func Table() []Spec {
 	var all []Spec
@@ -25,7 +27,7 @@ func Groups() []Group {
 		{"Rewriting and ways inside", "", rewriteSpecs()},
 		{"Answers", "", answerSpecs()},
 		{"Conditions, ranges and compression", "", filterSpecs()},
-		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", append(limitSpecs(), quotaSpecs()...)},
+		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", slices.Concat(limitSpecs(), quotaSpecs(), storeSpecs())},
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
 		{"TLS", "TLS towards clients, on addresses that listen with ssl.", sslSpecs()},

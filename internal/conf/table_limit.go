@@ -3,13 +3,14 @@ package conf
 // limitSpecs holds the limits.
 func limitSpecs() []Spec {
 	return []Spec{
-		{Name: "limit_req_zone", Contexts: HTTP, Min: 3, Max: 4, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE rate=RATE [overflow=evict | reject]",
+		{Name: "limit_req_zone", Contexts: HTTP, Min: 3, Max: 5, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE rate=RATE [overflow=evict | reject] [store=NAME]",
 			check: (*checker).checkReqZone,
 			Doc: "Declares a zone that counts requests. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k; " +
 				"count on 24 bytes for each key that is limited at one time. Beyond that number, which the error log names at start (level notice), more than one new key in " +
-				"10,000 finds no room: it takes that of the key closest to drained, or with overflow=reject (not in nginx) is refused. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to three decimals: 10r/s, 30r/m, 0.5r/s. " +
-				"Without rate= it is 1r/s. Beyond nginx RATE may hold variables, so that a map gives a rate to each tier of clients: see limit_req."},
-		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 4, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N] [reject_delay=TIME]",
+				"10,000 finds no room: it takes that of the key closest to drained, or with overflow=reject (not in nginx) is refused. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to six decimals: 10r/s, 30r/m, 0.5r/s. " +
+				"Without rate= it is 1r/s. Beyond nginx RATE may hold variables, so that a map gives a rate to each tier of clients: see limit_req. store=NAME (not in nginx) keeps what is counted in a limit_store, " +
+				"so that all instances that use the store share the limit; SIZE is then the memory in which each remembers what was last known of a key, for when the store does not answer."},
+		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 5, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N] [reject_delay=TIME] [fail=open | closed | local]",
 			check: (*checker).checkReq,
 			Doc: "Limits requests by a zone. 1 + burst pass at once; those beyond delay= (0 by default) wait until the rate allows them, with nodelay none " +
 				"waits; those beyond burst are refused. burst and delay are whole numbers from 1. Several limits act together: any refusal counts for " +
@@ -17,7 +18,8 @@ func limitSpecs() []Spec {
 				"burst may then be 0 or empty, delay too, or nodelay. A value that can't be read counts as the strictest: a burst or delay as none, any other refuses the request, " +
 				"and the error log tells at most once a second. reject_delay=TIME (not in nginx), from 1ms to 1h, holds refusals of the limit back: who is refused is answered after that time, " +
 				"the log line is written at once, and Retry-After counts from the refusal. At most 1,000 refusals of a zone are held at one time, of all kinds and places that use it; those beyond go out at once. " +
-				"A client that leaves meanwhile is logged with 499. A refusal that is held takes no place of limit_conn, and in dry run nothing waits."},
+				"A client that leaves meanwhile is logged with 499. A refusal that is held takes no place of limit_conn, and in dry run nothing waits. " +
+				"fail= (not in nginx) says what the limit does when the store of its zone does not answer: see limit_store."},
 		{Name: "limit_req_status", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "CODE", Default: "503", check: numberIn(400, 599),
 			Doc: "The status of requests that limit_req refuses, from 400 to 599. 429 says what is meant; 503 is the default for nginx's sake."},
 		{Name: "limit_req_log_level", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",
@@ -25,12 +27,12 @@ func limitSpecs() []Spec {
 			Doc:   "The level at which refusals are logged. Waits are logged one level below."},
 		{Name: "limit_req_dry_run", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
 			Doc: "Only counts, logs and sets $limit_req_status: nothing is refused and nothing waits."},
-		{Name: "limit_conn_zone", Contexts: HTTP, Min: 2, Max: 2, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE", check: (*checker).checkConnZone,
+		{Name: "limit_conn_zone", Contexts: HTTP, Min: 2, Max: 3, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE [store=NAME]", check: (*checker).checkConnZone,
 			Doc: "Declares a zone that counts requests in progress. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k; " +
-				"count on 24 bytes for each key with requests in progress. Such keys are never forgotten: where there is no room left, a new key is refused."},
-		{Name: "limit_conn", Contexts: httpToLocation, Min: 2, Max: 2, Merge: List, Repeat: true, Usage: "NAME N", check: (*checker).checkConn,
+				"count on 24 bytes for each key with requests in progress. Such keys are never forgotten: where there is no room left, a new key is refused. store=NAME (not in nginx) is as for limit_req_zone."},
+		{Name: "limit_conn", Contexts: httpToLocation, Min: 2, Max: 3, Merge: List, Repeat: true, Usage: "NAME N [fail=open | closed | local]", check: (*checker).checkConn,
 			Doc: "At most N requests of a key at the same time. A connection counts while it has a request whose header was read; each HTTP/2 stream counts. " +
-				"N is a whole number from 1; above 65535 is an extension. All limit_conn directives of a scope replace the inherited ones."},
+				"N is a whole number from 1; above 65535 is an extension. All limit_conn directives of a scope replace the inherited ones. fail= (not in nginx) is as for limit_req."},
 		{Name: "limit_conn_status", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "CODE", Default: "503", check: numberIn(400, 599),
 			Doc: "The status of requests that limit_conn refuses, from 400 to 599."},
 		{Name: "limit_conn_log_level", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",

@@ -2,10 +2,10 @@ package conf
 
 // quotaSpecs holds the limits that nginx does not have.
 func quotaSpecs() []Spec {
-	const sizes = "SIZE and overflow= are as for limit_req_zone. "
+	const sizes = "SIZE, overflow= and store= are as for limit_req_zone. "
 	return []Spec{
-		{Name: "limit_count_zone", Beyond: true, Contexts: HTTP, Min: 4, Max: 8, Merge: Own, Repeat: true,
-			Usage: "KEY zone=NAME:SIZE limit=N window=TIME [algorithm=sliding | fixed | log] [timezone=NAME] [first=on | off] [overflow=evict | reject]",
+		{Name: "limit_count_zone", Beyond: true, Contexts: HTTP, Min: 4, Max: 9, Merge: Own, Repeat: true,
+			Usage: "KEY zone=NAME:SIZE limit=N window=TIME [algorithm=sliding | fixed | log] [timezone=NAME] [first=on | off] [overflow=evict | reject] [store=NAME]",
 			check: (*checker).checkCountZone,
 			Doc: "Declares a zone that counts requests in windows of time. KEY is a text with variables; requests whose key is empty are not counted. " + sizes +
 				"At most N are admitted in a window; refused ones are not counted; 0 refuses all. sliding weighs the previous window by the part of it that still counts " +
@@ -13,21 +13,21 @@ func quotaSpecs() []Spec {
 				"Windows are 1ms to 366d. Fixed ones are aligned to the epoch, with timezone= to the days of a place (Europe/Berlin), with first=on they begin with a " +
 				"key's first request. limit and window may hold variables; each length of window that they give then has a table of SIZE of its own, and a zone has at most 16. " +
 				"A changed limit keeps what was counted, a changed window begins afresh."},
-		{Name: "limit_count", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 3, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME]",
+		{Name: "limit_count", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 4, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME] [fail=open | closed | local]",
 			check: (*checker).checkQuota,
 			Doc: "Limits requests by a limit_count_zone. It acts together with limit_req and limit_token: all of them are asked, and only where none refuses all are " +
-				"charged. A request counts as VALUE, 1 by default; VALUE may hold variables, and where it is 0 the limit does not count the request. reject_delay= is as for limit_req. All limit_count directives " +
+				"charged. A request counts as VALUE, 1 by default; VALUE may hold variables, and where it is 0 the limit does not count the request. reject_delay= and fail= are as for limit_req. All limit_count directives " +
 				"of a scope replace the inherited ones."},
 		quotaStatus("limit_count"), quotaLevel("limit_count"), quotaDryRun("limit_count"),
-		{Name: "limit_token_zone", Beyond: true, Contexts: HTTP, Min: 4, Max: 5, Merge: Own, Repeat: true,
-			Usage: "KEY zone=NAME:SIZE rate=RATE capacity=N [overflow=evict | reject]", check: (*checker).checkTokenZone,
+		{Name: "limit_token_zone", Beyond: true, Contexts: HTTP, Min: 4, Max: 6, Merge: Own, Repeat: true,
+			Usage: "KEY zone=NAME:SIZE rate=RATE capacity=N [overflow=evict | reject] [store=NAME]", check: (*checker).checkTokenZone,
 			Doc: "Declares a zone of token buckets. KEY is a text with variables; requests whose key is empty are not counted. " + sizes +
 				"A bucket is full at first, holds N tokens, and fills at RATE, continuously; a request takes as many as it costs, or is refused; a capacity of 0 refuses all. rate and capacity may hold " +
 				"variables. A bucket fills in at most 73 years."},
-		{Name: "limit_token", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 3, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME]",
+		{Name: "limit_token", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 4, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME] [fail=open | closed | local]",
 			check: (*checker).checkQuota,
 			Doc: "Limits requests by a limit_token_zone, together with limit_req and limit_count. A request takes VALUE tokens, 1 by default; VALUE may hold variables, and where it is 0 " +
-				"it takes none. reject_delay= is as for limit_req. All limit_token directives of a scope replace the inherited ones."},
+				"it takes none. reject_delay= and fail= are as for limit_req. All limit_token directives of a scope replace the inherited ones."},
 		quotaStatus("limit_token"), quotaLevel("limit_token"), quotaDryRun("limit_token"),
 		{Name: "limit_bandwidth_zone", Beyond: true, Contexts: HTTP, Min: 3, Max: 5, Merge: Own, Repeat: true,
 			Usage: "KEY zone=NAME:SIZE rate=BYTES [burst=BYTES] [overflow=evict | reject]", check: (*checker).checkBandwidthZone,

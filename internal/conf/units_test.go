@@ -61,24 +61,6 @@ func TestParseTimes(t *testing.T) {
 	}
 }
 
-func TestParseRate(t *testing.T) {
-	for _, test := range []struct {
-		text  string
-		milli int64 // 0 means refused
-		per   time.Duration
-	}{
-		{"10r/s", 10000, time.Second}, {"30r/m", 30000, time.Minute}, {"5", 5000, time.Second}, {"0.5r/s", 500, time.Second},
-		{"1.125r/m", 1125, time.Minute}, {"100r/h", 100000, time.Hour}, {"1000r/d", 1000000, 24 * time.Hour}, {"007r/s", 7000, time.Second},
-		{"0r/s", 0, 0}, {"0.000r/s", 0, 0}, {"0.0001r/s", 0, 0}, {"1.r/s", 0, 0}, {".5r/s", 0, 0}, {"-1r/s", 0, 0}, {"r/s", 0, 0}, {"", 0, 0},
-		{"10r/w", 0, 0}, {"10 r/s", 0, 0}, {"99999999999999999999r/s", 0, 0},
-	} {
-		r, ok := ParseRate(test.text)
-		if ok != (test.milli > 0) || ok && (r.Milli != test.milli || r.Per != test.per || r.Text != test.text) {
-			t.Errorf("%q: got %+v %v, want %d in %v", test.text, r, ok, test.milli, test.per)
-		}
-	}
-}
-
 // TestLimitReqConfig runs the cases on which spellings of limit_req_zone and limit_req load. The one with a fraction is
 // an extension of ours.
 func TestLimitReqConfig(t *testing.T) {
@@ -120,7 +102,7 @@ func TestLimitReqConfig(t *testing.T) {
 				t.Errorf("%s: accepted %v, want %s", c.ID, ok, want.Verdict)
 			}
 			// nginx's own rounding, so that the cases can be compared: whole thousandths a second.
-			if perSecond := z.Rate.Milli * int64(time.Second) / int64(z.Rate.Per); want.Rate != nil && perSecond != *want.Rate {
+			if perSecond := z.Rate.Thousandths(); want.Rate != nil && perSecond != *want.Rate {
 				t.Errorf("%s: got %d, want %d thousandths a second", c.ID, perSecond, *want.Rate)
 			}
 			continue

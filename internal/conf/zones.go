@@ -22,7 +22,9 @@ type zone struct {
 	name     string
 	bytes    int64
 	declared *Directive
-	first    *Directive // the first directive that named it
+	first    *Directive   // the first directive that named it
+	store    Word         // what it lives in, beyond this process
+	failing  []*Directive // limits that say what they do without that
 }
 
 // zoneSet holds the zones in the order in which they were first named.
@@ -75,6 +77,7 @@ func (c *checker) sizeConflict(d *Directive, z *zone, bytes int64) bool {
 func (c *checker) checkReqZone(d *Directive) {
 	if z, ok := ReadLimitReqZone(d, c.errs); ok {
 		c.declare(d, z.Zone, forReq)
+		c.stored(d, z.Zone.Name, z.Store)
 	}
 }
 
@@ -82,6 +85,7 @@ func (c *checker) checkReqZone(d *Directive) {
 func (c *checker) checkConnZone(d *Directive) {
 	if z, ok := ReadLimitConnZone(d, c.errs); ok {
 		c.declare(d, z.Zone, forConn)
+		c.stored(d, z.Zone.Name, z.Store)
 	}
 }
 
@@ -89,6 +93,7 @@ func (c *checker) checkConnZone(d *Directive) {
 func (c *checker) checkCountZone(d *Directive) {
 	if z, ok := ReadLimitCountZone(d, c.errs); ok {
 		c.declare(d, z.Zone, forCount)
+		c.stored(d, z.Zone.Name, z.Store)
 	}
 }
 
@@ -96,6 +101,7 @@ func (c *checker) checkCountZone(d *Directive) {
 func (c *checker) checkTokenZone(d *Directive) {
 	if z, ok := ReadLimitTokenZone(d, c.errs); ok {
 		c.declare(d, z.Zone, forToken)
+		c.stored(d, z.Zone.Name, z.Store)
 	}
 }
 
@@ -105,6 +111,7 @@ func (c *checker) checkQuota(d *Directive) {
 	if !ok || c.named(d, l.Zone, zoneUse(d.Name+"_zone")) == nil {
 		return
 	}
+	c.failing(d, l.Zone, l.Fail)
 	for _, other := range d.Scope.Own(d.Name) {
 		if first, ok := ReadLimitQuota(other, &Errors{}); other != d && ok && first.Zone == l.Zone {
 			c.twice(d, other)
@@ -119,6 +126,7 @@ func (c *checker) checkReq(d *Directive) {
 	if !ok || c.named(d, l.Zone, forReq) == nil {
 		return
 	}
+	c.failing(d, l.Zone, l.Fail)
 	for _, other := range d.Scope.Own(d.Name) {
 		if first, ok := ReadLimitReq(other, &Errors{}); other != d && ok && first.Zone == l.Zone {
 			c.twice(d, other)
@@ -129,6 +137,10 @@ func (c *checker) checkReq(d *Directive) {
 
 // checkConn reads a limit_conn; a scope may have one for each zone.
 func (c *checker) checkConn(d *Directive) {
+	if len(d.Args) > 2 && !d.has("fail=") {
+		c.errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
+		return
+	}
 	if c.named(d, d.Arg(0), forConn) == nil {
 		return
 	}
@@ -138,7 +150,9 @@ func (c *checker) checkConn(d *Directive) {
 			return
 		}
 	}
-	ReadLimitConn(d, c.errs)
+	if l, ok := ReadLimitConn(d, c.errs); ok {
+		c.failing(d, l.Zone, l.Fail)
+	}
 }
 
 func (c *checker) twice(d, first *Directive) {

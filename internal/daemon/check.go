@@ -28,6 +28,7 @@ func Check(o Options, mode CheckMode) int { return newShared(o, buildProgram).ch
 func (s *shared) check(mode CheckMode) int {
 	file := s.options.file()
 	say := func(format string) { fmt.Fprintf(s.options.Stderr, format+"\n", file) }
+	s.zones.only = true
 	l := s.load()
 	s.boot.notices(l.errs.Notices())
 	if !mode.Quiet {

@@ -72,6 +72,8 @@ func open(s *shared, start opener) (*Daemon, error) {
 	}
 	d := &Daemon{shared: s, current: l, sockets: map[string]*socket{}, over: make(chan struct{})}
 	d.log.l = l.log
+	say := sayFunc(func(level errorlog.Level, line string) { d.say(level, "%s", line) })
+	s.zones.say.Store(&say)
 	if err := d.start(start); err != nil {
 		if !errors.Is(err, ErrReported) {
 			s.boot.Fail(err)

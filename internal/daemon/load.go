@@ -87,6 +87,7 @@ func (s *shared) load() *loaded {
 	}
 	l.files = s.files.Use(s.options.prefix())
 	l.zones = s.zones.use()
+	l.zones.openStores(l.config, s.options.dir(), l.errs)
 	fallback := errorlog.New(errorlog.Sink{Writer: s.boot.writer, Level: errorlog.Error})
 	l.log = logconf.Compile(l.config.Main, l.files, l.errs, fallback)
 	system := ""

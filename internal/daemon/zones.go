@@ -6,18 +6,24 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/guard"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/memzone"
 )
 
 // zones are the zones of the process by name. They outlive generations: a debt and a held place survive a reload.
 type zones struct {
-	now func() limitgate.Time
+	now      func() limitgate.Time
+	instance string                  // this process's name among those that share a store
+	say      atomic.Pointer[sayFunc] // to the error log, once something runs
+	only     bool                    // zones are only looked at: no store is opened
 
 	mu     sync.Mutex // guards what follows
 	byName map[string]*zone
+	stores map[string]*openStore
 	runs   *zoneUse // of the running generation
 }
 
@@ -27,22 +33,28 @@ type zone struct {
 	key  string
 	mem  *memzone.Zone
 	uses int
+
+	// Of a zone in a store: mem is what it remembers of it.
+	store *openStore
+	far   *guard.Zone
+	end   func() // what it does on its own
 }
 
 func newZones(now func() limitgate.Time) *zones {
-	return &zones{now: now, byName: map[string]*zone{}}
+	return &zones{now: now, instance: instanceName(), byName: map[string]*zone{}, stores: map[string]*openStore{}}
 }
 
 // zoneUse is what one generation holds, by phase.ZoneSpec.ID. It implements phase.Zones; until commit nothing that runs has
 // changed. The generation may ask for parts of zones as long as it serves; zones.mu guards the maps.
 type zoneUse struct {
-	zones *zones
-	held  map[string]*zone
-	specs map[string]phase.ZoneSpec
+	zones  *zones
+	held   map[string]*zone
+	specs  map[string]phase.ZoneSpec
+	stores map[string]*openStore
 }
 
 func (zs *zones) use() *zoneUse {
-	return &zoneUse{zones: zs, held: map[string]*zone{}, specs: map[string]phase.ZoneSpec{}}
+	return &zoneUse{zones: zs, held: map[string]*zone{}, specs: map[string]phase.ZoneSpec{}, stores: map[string]*openStore{}}
 }
 
 // Zone returns the zone of a name, or a part of it. One that runs under another key is refused, in nginx's words: what its
@@ -57,6 +69,9 @@ func (u *zoneUse) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 	z := u.held[id]
 	if z == nil {
 		z = zs.byName[id]
+	}
+	if z != nil && z.store != u.stores[spec.Store.Name] {
+		z = nil // it moves into another store, or out of one
 	}
 	if z != nil && z.key != spec.Key {
 		if u.held[id] != nil || zs.runs != nil && zs.runs.held[id] == z {
@@ -74,7 +89,11 @@ func (u *zoneUse) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 		}
 	}
 	if z == nil {
-		z = &zone{name: spec.Name, part: spec.Part, key: spec.Key, mem: memzone.New(memzone.Config{Bytes: spec.Bytes, Overflow: overflow(spec)})}
+		made, err := u.make(spec)
+		if err != nil {
+			return nil, err
+		}
+		z = made
 		zs.byName[id] = z
 	}
 	if first {
@@ -84,7 +103,25 @@ func (u *zoneUse) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 		}
 	}
 	u.specs[id] = spec
+	if z.far != nil {
+		return z.far.Fail(spec.Fail), nil
+	}
 	return z.mem, nil
+}
+
+// make makes a zone, in this process or in a store.
+func (u *zoneUse) make(spec phase.ZoneSpec) (*zone, error) {
+	z := &zone{name: spec.Name, part: spec.Part, key: spec.Key}
+	if z.store = u.stores[spec.Store.Name]; z.store == nil {
+		z.mem = memzone.New(memzone.Config{Bytes: spec.Bytes, Overflow: overflow(spec)})
+		return z, nil
+	}
+	far, end, err := z.store.Zone(spec.Name, spec.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	z.far, z.mem, z.end = far, far.Mirror(), end
+	return z, nil
 }
 
 // hold makes z a zone of the generation.
@@ -92,6 +129,10 @@ func (u *zoneUse) hold(id string, z *zone) {
 	z.uses++
 	u.held[id] = z
 	// The limits of this configuration must not learn the bursts of the one before.
+	if z.far != nil {
+		z.far.Rebind()
+		return
+	}
 	z.mem.Rebind()
 }
 
@@ -136,6 +177,7 @@ func (u *zoneUse) commit() error {
 		}
 	}
 	u.zones.runs = u
+	u.zones.stores = maps.Clone(u.stores)
 	held, specs := maps.Clone(u.held), maps.Clone(u.specs)
 	u.zones.mu.Unlock()
 	for id, z := range held {
@@ -154,6 +196,9 @@ func (u *zoneUse) capacities() (lines []string) {
 	for _, id := range slices.Sorted(maps.Keys(u.held)) {
 		z := u.held[id].mem
 		line := fmt.Sprintf("zone %q: %d bytes hold %d limited keys at one time", u.held[id].name, z.Bytes(), z.Capacity())
+		if s := u.held[id].store; s != nil {
+			line = fmt.Sprintf("zone %q: is in store %q, %d bytes remember %d limited keys of it", u.held[id].name, s.Name(), z.Bytes(), z.Capacity())
+		}
 		if part := u.held[id].part; part != "" {
 			line += ", for " + part
 		} else if u.specs[id].Parted {
@@ -171,11 +216,20 @@ func (u *zoneUse) capacities() (lines []string) {
 func (u *zoneUse) close() {
 	zs := u.zones
 	zs.mu.Lock()
-	defer zs.mu.Unlock()
+	var ends []func()
 	for id, z := range u.held {
-		if z.uses--; z.uses == 0 && zs.byName[id] == z {
+		z.uses--
+		if z.uses == 0 && zs.byName[id] == z {
 			delete(zs.byName, id)
+		}
+		if z.uses == 0 && z.end != nil {
+			ends = append(ends, z.end)
 		}
 	}
 	u.held = nil
+	zs.mu.Unlock()
+	for _, end := range ends {
+		end()
+	}
+	u.closeStores()
 }

@@ -2,6 +2,8 @@ package lint
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"strings"
 	"time"
 
@@ -38,55 +40,66 @@ func (m *model) allowances() []Allowance {
 	return list
 }
 
-// flow is a rate as thousandths of a request in a time, which is how both arithmetics keep it nearly enough to be told.
+// flow is a rate as millionths of a request in a time.
 type flow struct {
-	milli int64
+	micro int64
 	per   time.Duration
 }
 
+const micro = 1_000_000
+
 // flowOf is the rate that holds: as written, or in nginx's arithmetic thousandths a second, rounded down.
-func flowOf(r conf.Rate, arithmetic limitgate.Arithmetic) flow {
+func flowOf(r limitgate.Rate, arithmetic limitgate.Arithmetic) flow {
 	if arithmetic == limitgate.Nginx {
-		return flow{thousandths(r), time.Second}
+		return flow{r.Thousandths() * (micro / 1000), time.Second}
 	}
-	return flow{r.Milli, r.Per}
+	n, per := r.Millionths()
+	return flow{n, per}
 }
 
-// thousandths is a rate as nginx holds it (ngx_http_limit_req_zone: rate * 1000 / scale).
-func thousandths(r conf.Rate) int64 {
-	return mulDiv(r.Milli, time.Second, r.Per)
+// mulDiv is a*b/c, rounded down, and whether something is left over; or the largest number.
+func mulDiv(a, b, c int64) (q int64, over bool) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return math.MaxInt64, false
+	}
+	n, rest := bits.Div64(hi, lo, uint64(c))
+	return int64(min(n, math.MaxInt64)), rest > 0
 }
 
-// mulDiv is a*b/c, rounded down; rates above a thousand million a second are cut to that.
-func mulDiv(a int64, b, c time.Duration) int64 {
-	s, t := int64(b/time.Second), int64(c/time.Second)
-	if s == 0 || t == 0 {
+// over is how many millionths of a request the flow lets through in a time, rounded down.
+func (f flow) over(w time.Duration) int64 {
+	if f.per == 0 {
 		return 0
 	}
-	return min(a, 1<<40) * s / t
+	n, _ := mulDiv(f.micro, int64(w), int64(f.per))
+	return n
 }
 
 // in is how many requests the flow lets through in a time, rounded down.
-func (f flow) in(w time.Duration) int64 { return mulDiv(f.milli, w, f.per) / 1000 }
+func (f flow) in(w time.Duration) int64 { return f.over(w) / micro }
 
 // forNumber is how long the flow takes for n requests, rounded up to a millisecond.
 func (f flow) forNumber(n int64) time.Duration {
-	if f.milli == 0 || n <= 0 {
+	if f.micro == 0 || n <= 0 {
 		return 0
 	}
-	ms := int64(f.per / time.Millisecond)
-	if n > 1<<62/1000/ms {
-		return 1<<63 - 1
+	ms, over := mulDiv(min(n, math.MaxInt64/micro)*micro, int64(f.per/time.Millisecond), f.micro)
+	if ms >= math.MaxInt64/int64(time.Millisecond) {
+		return math.MaxInt64
 	}
-	return time.Duration((n*1000*ms+f.milli-1)/f.milli) * time.Millisecond
+	if over {
+		ms++
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // String is the flow a second, or a minute where it is slow.
 func (f flow) String() string {
-	if perSecond := mulDiv(f.milli, time.Second, f.per); perSecond >= 1000 {
+	if perSecond := f.over(time.Second) / (micro / 1000); perSecond >= 1000 {
 		return thousandth(perSecond) + "/s"
 	}
-	return thousandth(mulDiv(f.milli, time.Minute, f.per)) + "/min"
+	return thousandth(f.over(time.Minute)/(micro/1000)) + "/min"
 }
 
 // thousandth writes n/1000.
@@ -100,7 +113,7 @@ func (m *model) wait(l *limit) time.Duration {
 	if l.noDelay || l.varies || l.zone.elsewhere || l.zone.rateFrom != "" {
 		return 0
 	}
-	return flowOf(l.zone.rate, m.arithmetic).forNumber(l.burst - l.delay)
+	return flowOf(l.zone.rate.Rate, m.arithmetic).forNumber(l.burst - l.delay)
 }
 
 func (m *model) ofReq(l *limit) string {
@@ -110,7 +123,7 @@ func (m *model) ofReq(l *limit) string {
 	if l.zone.rateFrom != "" || l.varies {
 		return "rate or burst vary: 1 + burst at once, 1 + burst + rate*W in any time W"
 	}
-	f := flowOf(l.zone.rate, m.arithmetic)
+	f := flowOf(l.zone.rate.Rate, m.arithmetic)
 	text := written(l.zone.rate, f) + worst(1+l.burst, f)
 	if wait := m.wait(l); wait > 0 {
 		return text + ", longest delay " + span(wait)
@@ -126,14 +139,14 @@ func (m *model) ofToken(l *limit) string {
 	if z.rateFrom != "" || z.maxFrom != "" {
 		return "rate or capacity vary: capacity at once, capacity + rate*W in any time W"
 	}
-	f := flowOf(z.rate, limitgate.Exact)
+	f := flowOf(z.rate.Rate, limitgate.Exact)
 	return written(z.rate, f) + worst(z.max, f) + costs(l)
 }
 
 // written is the rate that holds, with what was written where that is something else.
 func written(r conf.Rate, f flow) string {
 	text := f.String()
-	if f != flowOf(r, limitgate.Exact) && flowOf(r, limitgate.Exact).String() != text {
+	if f != flowOf(r.Rate, limitgate.Exact) && flowOf(r.Rate, limitgate.Exact).String() != text {
 		text += " (written " + r.Text + ")"
 	}
 	return text

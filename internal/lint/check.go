@@ -165,7 +165,7 @@ func sentence(e *conf.Error) string {
 // looked up again, and what says so itself.
 func onlyNginx(e *conf.Error) bool {
 	return strings.HasPrefix(e.Help, "expressions are RE2: ") || strings.Contains(e.Msg, "not supported by limitgate") ||
-		strings.Contains(e.Msg, "ngx_http_v3_module") || e.Msg == `invalid parameter "resolve"`
+		strings.Contains(e.Msg, "ngx_http_v3_module") || strings.HasSuffix(e.Help, "can be kept") || e.Msg == `invalid parameter "resolve"`
 }
 
 // elsewhere reports whether a fault of a part says only that something is declared in the file it is a part of.

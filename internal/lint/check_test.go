@@ -148,6 +148,7 @@ func TestOnlyNginx(t *testing.T) {
 		{"location ~ ^/(x { return 204; }", "fault:4"},
 		{"listen 443 quic;", "not-in-limitgate:4"},
 		{"listen 443 quick;", "fault:4"},
+		{"limit_rate 0; } limit_req_zone $uri zone=z:1m rate=2000000r/s; server {", "not-in-limitgate:4"},
 		{"error_log memory:1m;", "not-in-limitgate:4"},
 	} {
 		if got := found(check(t, "", "events {}\nhttp {\nserver {\n"+c.line+"\n}\n}\n")); got != c.want {

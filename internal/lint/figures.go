@@ -40,12 +40,12 @@ func (m *model) figures(l *limit) Figures {
 	case byConn:
 		f.AtOnce = &l.places
 	case byReq:
-		held := flowOf(z.rate, m.arithmetic)
+		held := flowOf(z.rate.Rate, m.arithmetic)
 		f.bound(1+l.burst, held, 1)
 		delay := int64(m.wait(l) / time.Millisecond)
 		f.LongestDelay = &delay
 	case byToken:
-		f.bound(z.max, flowOf(z.rate, limitgate.Exact), l.cost)
+		f.bound(z.max, flowOf(z.rate.Rate, limitgate.Exact), l.cost)
 	case byCount:
 		once := z.max / l.cost
 		perSecond, second, minute := float64(once)/z.window.Seconds(), once*z.across(time.Second), once*z.across(time.Minute)
@@ -56,7 +56,7 @@ func (m *model) figures(l *limit) Figures {
 
 // bound fills in a flow with what may go at once.
 func (f *Figures) bound(atOnce int64, held flow, cost int64) {
-	perSecond := float64(held.milli) / 1000 / held.per.Seconds() / float64(cost)
+	perSecond := float64(held.micro) / micro / held.per.Seconds() / float64(cost)
 	once, second, minute := atOnce/cost, (atOnce+held.in(time.Second))/cost, (atOnce+held.in(time.Minute))/cost
 	f.PerSecond, f.AtOnce, f.Second, f.Minute = &perSecond, &once, &second, &minute
 }

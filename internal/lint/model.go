@@ -40,6 +40,7 @@ type zone struct {
 	varying   []setting // what of it holds variables
 	algorithm string
 	calendar  bool
+	store     string // what it lives in; "": the memory of each instance
 	at        conf.Pos
 	uses      []*limit
 	elsewhere bool // declared in a file that was not read: of all this only kind, name and uses are known
@@ -66,6 +67,7 @@ type limit struct {
 	varying []setting
 	places  int64 // of limit_conn
 	cost    int64 // of limit_count and limit_token; 0 where it varies
+	fail    conf.Fail
 }
 
 // model is a configuration as rules see it.
@@ -120,23 +122,23 @@ func readZone(d *conf.Directive, k kind) *zone {
 	case byReq:
 		var r conf.LimitReqZone
 		r, good = conf.ReadLimitReqZone(d, errs)
-		z.name, z.bytes, z.key, z.rate, z.rateFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Rate, r.RateFrom.Text
+		z.name, z.bytes, z.key, z.rate, z.rateFrom, z.store = r.Zone.Name, r.Zone.Bytes, r.Key, r.Rate, r.RateFrom.Text, r.Store.Text
 		z.varying = settings(setting{"rate", r.RateFrom.Text})
 	case byConn:
 		var r conf.LimitConnZone
 		r, good = conf.ReadLimitConnZone(d, errs)
-		z.name, z.bytes, z.key = r.Zone.Name, r.Zone.Bytes, r.Key
+		z.name, z.bytes, z.key, z.store = r.Zone.Name, r.Zone.Bytes, r.Key, r.Store.Text
 	case byCount:
 		var r conf.LimitCountZone
 		r, good = conf.ReadLimitCountZone(d, errs)
 		z.name, z.bytes, z.key, z.max, z.maxFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Limit, r.LimitFrom.Text
-		z.window, z.algorithm, z.calendar = r.Window, r.Algorithm, r.Timezone != nil
+		z.window, z.algorithm, z.calendar, z.store = r.Window, r.Algorithm, r.Timezone != nil, r.Store.Text
 		z.varying = settings(setting{"limit", r.LimitFrom.Text}, setting{"window", r.WindowFrom.Text})
 	case byToken:
 		var r conf.LimitTokenZone
 		r, good = conf.ReadLimitTokenZone(d, errs)
 		z.name, z.bytes, z.key, z.max, z.maxFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Capacity, r.CapacityFrom.Text
-		z.rate, z.rateFrom = r.Rate, r.RateFrom.Text
+		z.rate, z.rateFrom, z.store = r.Rate, r.RateFrom.Text, r.Store.Text
 		z.varying = settings(setting{"rate", r.RateFrom.Text}, setting{"capacity", r.CapacityFrom.Text})
 	}
 	if !good {
@@ -152,17 +154,17 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 	case byReq:
 		var r conf.LimitReq
 		r, good = conf.ReadLimitReq(d, errs)
-		name, l.burst, l.delay, l.noDelay = r.Zone, r.Burst, r.Delay, r.NoDelay
+		name, l.burst, l.delay, l.noDelay, l.fail = r.Zone, r.Burst, r.Delay, r.NoDelay, r.Fail
 		l.varying = settings(setting{"burst", r.BurstFrom.Text}, setting{"delay", r.DelayFrom.Text})
 		l.varies = len(l.varying) > 0
 	case byConn:
 		var r conf.LimitConn
 		r, good = conf.ReadLimitConn(d, errs)
-		name, l.places = r.Zone, r.Limit
+		name, l.places, l.fail = r.Zone, r.Limit, r.Fail
 	default:
 		var r conf.LimitQuota
 		r, good = conf.ReadLimitQuota(d, errs)
-		name, l.cost = r.Zone, r.Cost
+		name, l.cost, l.fail = r.Zone, r.Cost, r.Fail
 		l.varying = settings(setting{"cost", r.CostFrom.Text})
 	}
 	if l.zone = m.zone(name, k); !good || l.zone == nil {

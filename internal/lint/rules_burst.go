@@ -63,7 +63,7 @@ func burstRules() []Rule {
 
 func findLargeBurst(m *model, say report) {
 	m.reqs(func(l *limit) {
-		f := flowOf(l.zone.rate, m.arithmetic)
+		f := flowOf(l.zone.rate.Rate, m.arithmetic)
 		if l.burst > handful && l.burst > f.in(time.Minute) {
 			say(l.at, fmt.Sprintf("burst=%d is what rate=%s gives in %s", l.burst, l.zone.rate.Text, span(f.forNumber(l.burst))))
 		}

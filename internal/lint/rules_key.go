@@ -223,7 +223,7 @@ func less(a, b *limit) bool {
 	case a.kind == byConn:
 		return a.places < b.places
 	case a.kind == byReq && b.kind == byReq && a.zone.rateFrom == "" && b.zone.rateFrom == "":
-		return thousandths(a.zone.rate) < thousandths(b.zone.rate)
+		return a.zone.rate.Thousandths() < b.zone.rate.Thousandths()
 	}
 	return true
 }

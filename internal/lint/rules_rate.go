@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
@@ -70,15 +71,15 @@ func findTruncated(m *model, say report) {
 		if z.kind != byReq || z.rateFrom != "" {
 			continue
 		}
-		kept := flow{thousandths(z.rate), second}
-		if written := flowOf(z.rate, limitgate.Exact); kept.milli > 0 && mulDiv(written.milli, day, written.per) != mulDiv(kept.milli, day, kept.per) {
-			say(z.at, fmt.Sprintf("rate=%s is %s in nginx (%s thousandths a second)", z.rate.Text, minute(kept), fmt.Sprint(kept.milli)))
+		kept := flow{z.rate.Thousandths() * (micro / 1000), second}
+		if written := flowOf(z.rate.Rate, limitgate.Exact); kept.micro > 0 && written.over(day) != kept.over(day) {
+			say(z.at, fmt.Sprintf("rate=%s is %s in nginx (%s thousandths a second)", z.rate.Text, minute(kept), fmt.Sprint(z.rate.Thousandths())))
 		}
 	}
 }
 
 // minute writes a flow as requests a minute.
-func minute(f flow) string { return thousandth(mulDiv(f.milli, 60*second, f.per)) + "/min" }
+func minute(f flow) string { return thousandth(f.over(time.Minute)/(micro/1000)) + "/min" }
 
 func findUnitless(m *model, say report) {
 	for _, z := range m.zones {
@@ -90,7 +91,7 @@ func findUnitless(m *model, say report) {
 
 func findBeyondClock(m *model, say report) {
 	m.reqs(func(l *limit) {
-		if reached := (1 + l.burst) * clockTicks; thousandths(l.zone.rate)/1000 > reached {
+		if reached := (1 + l.burst) * clockTicks; l.zone.rate.Thousandths()/1000 > reached {
 			say(l.at, fmt.Sprintf("rate=%s with burst=%d lets at most %d requests a second through in nginx", l.zone.rate.Text, l.burst, reached))
 		}
 	})
@@ -98,7 +99,7 @@ func findBeyondClock(m *model, say report) {
 
 func findUncountable(m *model, say report) {
 	for _, z := range m.zones {
-		if z.kind == byReq && m.arithmetic == limitgate.Nginx && z.rateFrom == "" && thousandths(z.rate) == 0 {
+		if z.kind == byReq && m.arithmetic == limitgate.Nginx && z.rateFrom == "" && z.rate.Thousandths() == 0 {
 			say(z.at, fmt.Sprintf("rate=%s is less than a thousandth of a request a second", z.rate.Text))
 		}
 	}
@@ -106,8 +107,8 @@ func findUncountable(m *model, say report) {
 
 func findNoBurst(m *model, say report) {
 	m.reqs(func(l *limit) {
-		if l.burst == 0 && thousandths(l.zone.rate) >= 1000 && m.perPage(l.scope) {
-			say(l.at, fmt.Sprintf("rate=%s without burst: one request in %s, and the next one before that is refused", l.zone.rate.Text, span(flowOf(l.zone.rate, m.arithmetic).forNumber(1))))
+		if l.burst == 0 && l.zone.rate.Thousandths() >= 1000 && m.perPage(l.scope) {
+			say(l.at, fmt.Sprintf("rate=%s without burst: one request in %s, and the next one before that is refused", l.zone.rate.Text, span(flowOf(l.zone.rate.Rate, m.arithmetic).forNumber(1))))
 		}
 	})
 }

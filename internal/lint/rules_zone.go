@@ -110,7 +110,7 @@ func dominates(a, b *limit) bool {
 	if a.varies || b.varies || a.zone.elsewhere || b.zone.elsewhere || a.zone.rateFrom != "" || b.zone.rateFrom != "" {
 		return false
 	}
-	x, y := thousandths(a.zone.rate), thousandths(b.zone.rate)
+	x, y := a.zone.rate.Thousandths(), b.zone.rate.Thousandths()
 	return x <= y && a.burst <= b.burst && (x < y || a.burst < b.burst || before(a.at, b.at))
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -14,7 +15,8 @@ import (
 
 func table() *vars.Table {
 	wall := time.Date(2026, 11, 30, 0, 43, 57, 0, time.UTC)
-	return vars.NewTable(vars.Facts{Wall: func() time.Time { return wall }})
+	now := limitgate.Time(wall.UnixNano())
+	return vars.NewTable(vars.Facts{Now: func() limitgate.Time { return now }, Wall: func() time.Time { return wall }})
 }
 
 func sample(agent string) *request.Request {

@@ -65,6 +65,11 @@ type ZoneSpec struct {
 	Bytes     int
 	Reject    bool // overflow=reject
 
+	// Store is where it lives, for all instances; without a name: in this process. Fail is what the limit that asks for it does
+	// when the store does not answer; the zone is one, whatever its limits do.
+	Store conf.LimitStore
+	Fail  limitgate.Fallback
+
 	// Parted tells that the zone has parts: tables of the same size beside it, each under a name of its own, which are asked
 	// for while requests are served, from any goroutine. A reload keeps those in which something is in force.
 	Parted bool

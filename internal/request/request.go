@@ -73,6 +73,7 @@ type Request struct {
 	ReqStatus  LimitStatus // $limit_req_status
 	ConnStatus LimitStatus // $limit_conn_status
 
+	StoreStatus StoreStatus // $limit_store_status
 	CountStatus LimitStatus // $limit_count_status
 	TokenStatus LimitStatus // $limit_token_status
 	CountLeft   int64       // $limit_count_remaining, where there is a CountStatus

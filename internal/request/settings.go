@@ -176,6 +176,23 @@ var limitStatusNames = [...]string{"", "PASSED", "DELAYED", "REJECTED", "DELAYED
 // String returns the variable's value.
 func (s LimitStatus) String() string { return limitStatusNames[s] }
 
+// StoreStatus tells what decided for limits that live in a store, for $limit_store_status.
+type StoreStatus uint8
+
+// What decides: the store, or a limit's fallback; of several limits the last of these. Unset means that no such limit was asked.
+const (
+	StoreUnset StoreStatus = iota
+	StoreOK
+	StoreLocal
+	StoreOpen
+	StoreClosed
+)
+
+var storeStatusNames = [...]string{"", "OK", "LOCAL", "OPEN", "CLOSED"}
+
+// String returns the variable's value.
+func (s StoreStatus) String() string { return storeStatusNames[s] }
+
 // Slot is the value of one configured variable in one request.
 type Slot struct {
 	Value []byte

@@ -39,6 +39,9 @@ var responseVars = map[string]Variable{
 	"limit_token_status": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return appendStatus(dst, r.TokenStatus)
 	},
+	"limit_store_status": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return append(dst, r.StoreStatus.String()...), r.StoreStatus != request.StoreUnset
+	},
 	"limit_count_remaining": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return appendLeft(dst, r.CountStatus, r.CountLeft)
 	},

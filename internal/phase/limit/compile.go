@@ -105,7 +105,7 @@ func (c *compiler) add(list *[]limit, d *conf.Directive, g *group) {
 
 // limit makes the limit that directives want.
 func (c *compiler) limit(d *conf.Directive, w wish) (limit, bool) {
-	m := limit{zone: w.spec.Name, key: c.env.Vars.CompileWord(w.key, c.env.Errors)}
+	m := limit{zone: w.spec.Name, stored: w.spec.Store.Name != "", key: c.env.Vars.CompileWord(w.key, c.env.Errors)}
 	if tellsAddress(w.key.Text) {
 		m.crowd = c.env.Crowd(m.zone)
 	}

@@ -13,12 +13,13 @@ import (
 
 // limit is one limit of a scope.
 type limit struct {
-	group *group
-	zone  string
-	key   *vars.Template
-	fixed terms        // where no parameter holds variables
-	vary  *vary        // where some do
-	crowd *phase.Crowd // where the key tells the client's address
+	group  *group
+	zone   string
+	stored bool // the zone lives in a store
+	key    *vars.Template
+	fixed  terms        // where no parameter holds variables
+	vary   *vary        // where some do
+	crowd  *phase.Crowd // where the key tells the client's address
 
 	tarpit time.Duration // how long a refusal is held back: reject_delay
 	held   *phase.Held   // those that are; nil without a tarpit
@@ -97,6 +98,7 @@ func (l *legs) ask(now limitgate.Time) (limitgate.Verdict, error) {
 // mark sets the variables that tell what the limits of each kind said.
 func (l *legs) mark(r *request.Request, v *limitgate.Verdict, dryRun bool) {
 	waits := v.Delay() >= time.Millisecond
+	l.keepStores(r)
 	for i := range l.list {
 		leg, k, s := &l.list[i], l.terms[i].of.group.kind, request.LimitPassed
 		// Where nobody refuses and nobody waits, all have passed.

@@ -120,6 +120,7 @@ func (h *handler) decideOne(r *request.Request, m *limit) (time.Duration, phase.
 	if err != nil {
 		return 0, undecided(r, err)
 	}
+	m.keepStore(r, d)
 	m.group.kind.keepLeft(r, d.Remaining)
 	*status = statusOf(&d, d.Admitted(), m.group.dryRun)
 	return h.follow(r, m, &d)
@@ -143,9 +144,11 @@ func (h *handler) follow(r *request.Request, m *limit, d *limitgate.Decision) (t
 // refuse logs that limit m refused a request and, unless it is a rehearsal, makes that the answer.
 func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) phase.Next {
 	g := m.group
-	if d.NoRoom() {
+	switch {
+	case d.NoRoom():
 		r.Logf(errorlog.Crit, `could not allocate node in %s zone "%s"`, g.kind, m.zone)
-	} else {
+	case d.Fallback() == limitgate.FailClosed: // the store's own line tells of the outage
+	default:
 		logRequest(r, g.level, "limiting requests", g.dryMark(), d.Excess, " by zone ", m.zone)
 	}
 	if g.dryRun {
@@ -159,12 +162,12 @@ func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) ph
 			r.Report.RetryAfter = after
 		}
 	}
-	if m.held != nil && r.Report == nil && !m.holdBack(r) {
+	if m.held != nil && r.Report == nil && d.Fallback() != limitgate.FailClosed && !m.holdBack(r) {
 		r.Logf(errorlog.Info, "client prematurely closed connection")
 		r.Leave(499)
 		return phase.Done
 	}
-	r.Fail(g.status)
+	r.Fail(g.answer(*d))
 	h.refusal.add(r, m.zone, after)
 	return phase.Fail
 }
@@ -196,19 +199,22 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		return undecided(r, err)
 	}
 	m := l.terms[v.Leg].of
+	if !v.Admitted() {
+		l.list = l.list[:v.Leg+1] // those behind the one that refused were not asked
+	}
+	l.keepStores(r)
 	if r.Report != nil {
-		if !v.Admitted() {
-			l.list = l.list[:v.Leg+1] // those behind the one that refused were not asked
-		}
 		l.report(r, &v, m.group.dryRun)
 	}
 	if v.Admitted() {
 		r.ConnStatus = request.LimitPassed
 		return phase.Continue
 	}
-	if v.NoRoom() {
+	switch {
+	case v.NoRoom():
 		r.Logf(errorlog.Crit, `could not allocate node in limit_conn zone "%s"`, m.zone)
-	} else {
+	case v.Fallback() == limitgate.FailClosed:
+	default:
 		m.logConnection(r)
 	}
 	if m.group.dryRun {
@@ -216,7 +222,7 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		return phase.Continue
 	}
 	r.ConnStatus = request.LimitRejected
-	r.Fail(m.group.status)
+	r.Fail(m.group.answer(v.Decision))
 	h.refusal.add(r, m.zone, 0)
 	return phase.Fail
 }

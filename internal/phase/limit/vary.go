@@ -37,11 +37,9 @@ type parameter struct {
 func (p *parameter) read(n *numbers, text string) (ok bool) {
 	switch p.name {
 	case "rate":
-		if _, ok = conf.ParseRate(text); ok {
-			var err error
-			n.rate, err = limitgate.ParseRate(text)
-			ok = err == nil
-		}
+		var err error
+		n.rate, err = limitgate.ParseRate(text)
+		ok = err == nil
 	case "burst":
 		n.burst, ok = orNone(text)
 	case "delay":

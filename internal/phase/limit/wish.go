@@ -51,17 +51,17 @@ func (c *compiler) read(d *conf.Directive, k kind) (wish, bool) {
 		w, found := c.zone(l.Zone, k)
 		w.base.burst, w.base.delay, w.base.noDelay = l.Burst, l.Delay, l.NoDelay
 		w.varying = append(w.varying, wishedValue{"burst", l.BurstFrom}, wishedValue{"delay", l.DelayFrom})
-		w.tarpit = l.RejectDelay
+		w.tarpit, w.spec.Fail = l.RejectDelay, fallback(l.Fail)
 		return w, good && found
 	case byConn:
 		l, good := conf.ReadLimitConn(d, c.env.Errors)
 		w, found := c.zone(l.Zone, k)
-		w.base.limit = l.Limit
+		w.base.limit, w.spec.Fail = l.Limit, fallback(l.Fail)
 		return w, good && found
 	}
 	l, good := conf.ReadLimitQuota(d, c.env.Errors)
 	w, found := c.zone(l.Zone, k)
-	w.cost, w.costFrom, w.tarpit = limitgate.Cost(l.Cost), l.CostFrom, l.RejectDelay
+	w.cost, w.costFrom, w.tarpit, w.spec.Fail = limitgate.Cost(l.Cost), l.CostFrom, l.RejectDelay, fallback(l.Fail)
 	return w, good && found
 }
 
@@ -88,7 +88,7 @@ func (c *compiler) readZone(d *conf.Directive, k kind) (w wish, good bool) {
 	default:
 		var z conf.LimitConnZone
 		z, good = conf.ReadLimitConnZone(d, c.env.Errors)
-		w.key, w.spec = z.Key, specOf(z.Zone, z.Key, "limit_conn_zone", false)
+		w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, "limit_conn_zone", false, z.Store)
 		w.algorithm = func(n numbers) limitgate.Algorithm { return limitgate.Conn{Limit: n.limit} }
 		return w, good
 	}
@@ -116,11 +116,9 @@ func (c *compiler) readReqZone(d *conf.Directive, w *wish) bool {
 		return false
 	}
 	// nginx names the limit, not the zone, where the key of one has changed.
-	w.key, w.spec = z.Key, specOf(z.Zone, z.Key, "limit_req", z.Reject)
+	w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, "limit_req", z.Reject, z.Store)
 	w.varying = []wishedValue{{"rate", z.RateFrom}}
-	if z.RateFrom.Text == "" && !c.rate(z.At, z.Rate.Text, &w.base) {
-		return false
-	}
+	w.base.rate = z.Rate.Rate
 	arithmetic := c.env.Arithmetic
 	w.algorithm = func(n numbers) limitgate.Algorithm {
 		return limitgate.Req{Rate: n.rate, Burst: n.burst, Delay: n.delay, NoDelay: n.noDelay, Arithmetic: arithmetic}
@@ -133,7 +131,7 @@ func (c *compiler) readCountZone(d *conf.Directive, w *wish) bool {
 	if !good {
 		return false
 	}
-	w.key, w.spec = z.Key, specOf(z.Zone, z.Key, d.Name, z.Reject)
+	w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, d.Name, z.Reject, z.Store)
 	w.base.limit, w.base.window = z.Limit, z.Window
 	w.varying = []wishedValue{{"limit", z.LimitFrom}, {"window", z.WindowFrom}}
 	windowing := map[string]limitgate.Windowing{"sliding": limitgate.Sliding, "fixed": limitgate.Fixed, "log": limitgate.Log}[z.Algorithm]
@@ -151,12 +149,10 @@ func (c *compiler) readTokenZone(d *conf.Directive, w *wish) bool {
 	if !good {
 		return false
 	}
-	w.key, w.spec = z.Key, specOf(z.Zone, z.Key, d.Name, z.Reject)
+	w.key, w.spec = z.Key, c.specOf(z.Zone, z.Key, d.Name, z.Reject, z.Store)
 	w.base.capacity = z.Capacity
 	w.varying = []wishedValue{{"rate", z.RateFrom}, {"capacity", z.CapacityFrom}}
-	if z.RateFrom.Text == "" && !c.rate(z.At, z.Rate.Text, &w.base) {
-		return false
-	}
+	w.base.rate = z.Rate.Rate
 	w.algorithm = func(n numbers) limitgate.Algorithm {
 		if n.capacity == 0 {
 			return nil
@@ -166,18 +162,7 @@ func (c *compiler) readTokenZone(d *conf.Directive, w *wish) bool {
 	return true
 }
 
-// rate reads a rate as exactly as it is written.
-func (c *compiler) rate(at conf.Pos, text string, n *numbers) bool {
-	rate, err := limitgate.ParseRate(text)
-	if err != nil {
-		c.env.Errors.Add(at, `invalid rate "rate=`+text+`"`, err.Error())
-		return false
-	}
-	n.rate = rate
-	return true
-}
-
 // specOf is a zone as the daemon is asked for it.
-func specOf(z conf.ZoneSize, key conf.Word, directive string, reject bool) phase.ZoneSpec {
-	return phase.ZoneSpec{Name: z.Name, Directive: directive, Key: key.Text, Bytes: int(z.Bytes), Reject: reject}
+func (c *compiler) specOf(z conf.ZoneSize, key conf.Word, directive string, reject bool, store conf.Word) phase.ZoneSpec {
+	return phase.ZoneSpec{Name: z.Name, Directive: directive, Key: key.Text, Bytes: int(z.Bytes), Reject: reject, Store: c.store(store.Text)}
 }

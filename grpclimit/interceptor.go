@@ -1,0 +1,120 @@
+package grpclimit
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/admit"
+)
+
+// Interceptor limits calls. Its methods are interceptors for a server or a client, which share its limits. It is immutable, and safe for
+// concurrent use.
+type Interceptor struct {
+	config  Config
+	rules   []rule
+	settles bool // some limit has to know how calls end
+	gate    *admit.Gate
+}
+
+// New limits calls by one limiter. It panics if l or key is nil.
+func New(l *limitgate.Limiter, key Key) *Interceptor {
+	in, err := NewWith(Config{Limits: []Limit{{Limiter: l, Key: key}}})
+	if err != nil {
+		panic("grpclimit.New: " + err.Error())
+	}
+	return in
+}
+
+// NewWith limits calls by a Config. It fails if that is not valid.
+func NewWith(c Config) (*Interceptor, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c.Limits = append([]Limit(nil), c.Limits...)
+	in := &Interceptor{config: c, rules: make([]rule, len(c.Limits))}
+	limiters := make([]*limitgate.Limiter, len(c.Limits))
+	for i := range c.Limits {
+		in.rules[i], limiters[i] = newRule(&c.Limits[i]), c.Limits[i].Limiter
+		in.settles = in.settles || c.Limits[i].Counts != nil
+	}
+	in.gate = admit.New(admit.Config{
+		Limiters: limiters, DryRun: c.DryRun, FailOpen: c.FailOpen, Wait: c.Wait, Now: c.Now, Sleep: c.Sleep,
+	})
+	return in, nil
+}
+
+// errPanicked is the outcome of a call whose handler did not return.
+var errPanicked = status.Error(codes.Internal, "the handler panicked")
+
+// begin asks the limits of a call. The call goes on if there is no error; the visit, if there is one, is then to be ended.
+func (in *Interceptor) begin(ctx context.Context, c Call) (v *admit.Visit, f Refusal, err error) {
+	if in.config.Skip != nil && in.config.Skip(ctx, c) {
+		return nil, f, nil
+	}
+	v = in.gate.Visit()
+	for i := range in.rules {
+		r := &in.rules[i]
+		if !r.covers(c.Method) {
+			continue
+		}
+		cost := limitgate.Cost(1)
+		if r.Cost != nil {
+			cost = r.Cost(ctx, c)
+		}
+		v.Count(i, r.Key(ctx, c, v.Key()), cost)
+	}
+	a := v.Ask(ctx)
+	in.observe(ctx, c, &a)
+	if !a.Refused {
+		return v, f, nil
+	}
+	in.end(ctx, v, Outcome{Call: c}, false)
+	f.Err = a.Err
+	if a.Limit >= 0 {
+		f.Limit, f.Says = in.rules[a.Limit].Name, in.rules[a.Limit].says
+	}
+	if a.Left {
+		return nil, f, status.FromContextError(ctx.Err()).Err()
+	}
+	f.RetryAfter = a.RetryAfter()
+	if in.config.Refuse != nil {
+		err = in.config.Refuse(ctx, c, f)
+	}
+	if err == nil {
+		err = f.Status().Err()
+	}
+	return nil, f, err
+}
+
+func (in *Interceptor) observe(ctx context.Context, c Call, a *admit.Answer) {
+	if in.config.Observe == nil {
+		return
+	}
+	e := Event{Verdict: a.Verdict, DryRun: in.config.DryRun, Err: a.Err}
+	if a.Limit >= 0 {
+		e.Limit = in.rules[a.Limit].Name
+	}
+	in.config.Observe(ctx, c, e)
+}
+
+// end gives back what a call held, and what it was charged by limits for which it does not count.
+func (in *Interceptor) end(ctx context.Context, v *admit.Visit, o Outcome, settle bool) {
+	var err error
+	defer func() {
+		if err = errors.Join(err, v.End(ctx)); err != nil && in.config.Observe != nil {
+			in.config.Observe(ctx, o.Call, Event{Verdict: limitgate.Verdict{Leg: -1}, DryRun: in.config.DryRun, Err: err})
+		}
+	}()
+	if !settle || !in.settles {
+		return
+	}
+	for i := range in.rules {
+		if counts := in.rules[i].Counts; counts != nil && !counts(o) {
+			err = errors.Join(err, v.GiveBack(ctx, i))
+		}
+	}
+}

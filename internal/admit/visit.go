@@ -1,0 +1,206 @@
+package admit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/limitgate/limitgate"
+)
+
+// Visit is one piece of work: whom each limit counts it for, and what it was charged and holds. Its memory is the gate's.
+type Visit struct {
+	gate     *Gate
+	keys     []byte
+	requests side
+	conns    side
+	places   []limitgate.Place
+	calm     detached
+}
+
+// side are the limits of one sort that count the work.
+type side struct {
+	legs  []limitgate.Leg
+	spans []span
+}
+
+// span is the limit of a leg, and where its key lies.
+type span struct{ limit, from, to int }
+
+// detached is a context that has ended for nobody: what was begun is given back also when the caller has left.
+type detached struct{ context.Context }
+
+func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (detached) Done() <-chan struct{}       { return nil }
+func (detached) Err() error                  { return nil }
+
+// Key is the memory that the next key is appended to, which may hold others.
+func (v *Visit) Key() []byte { return v.keys }
+
+// Count has a limit count the work for what was appended to Key, at a cost, which limits of places have none of. If nothing was
+// appended or the cost is below 1, the limit takes no part.
+func (v *Visit) Count(limit int, key []byte, cost limitgate.Cost) {
+	from := len(v.keys)
+	v.keys = key
+	if len(key) == from || cost < 1 {
+		v.keys = key[:from]
+		return
+	}
+	s := &v.requests
+	if v.gate.conns[limit] {
+		s = &v.conns
+	}
+	s.legs = append(s.legs, limitgate.Leg{Limiter: v.gate.config.Limiters[limit], Cost: cost})
+	s.spans = append(s.spans, span{limit, from, len(key)})
+}
+
+// Ask decides: it returns when the work goes on, or does not.
+func (v *Visit) Ask(ctx context.Context) Answer {
+	g := v.gate
+	now := g.config.Now()
+	end := v.end(ctx, now)
+	v.requests.name(v.keys)
+	v.conns.name(v.keys)
+	a := Answer{Verdict: limitgate.Verdict{Leg: -1}, Limit: -1}
+	if len(v.requests.legs) > 0 {
+		if a = v.ask(ctx, now); a.Refused {
+			return a
+		}
+		if a.Delay() > 0 && !g.config.DryRun {
+			if now, a = v.wait(ctx, now, end, a); a.Refused {
+				return a
+			}
+		}
+	}
+	if len(v.conns.legs) > 0 {
+		a = v.hold(ctx, now, end, a)
+	}
+	return a
+}
+
+// end is the time until which the work can wait.
+func (v *Visit) end(ctx context.Context, now limitgate.Time) limitgate.Time {
+	end := limitgate.Never
+	if w := v.gate.config.Wait; w > 0 {
+		end = now.Add(w)
+	}
+	if t, ok := ctx.Deadline(); ok {
+		end = min(end, now.Add(time.Until(t)))
+	}
+	return end
+}
+
+// name sets the keys of the legs, now that their memory moves no more.
+func (s *side) name(keys []byte) {
+	for i := range s.legs {
+		s.legs[i].Key = limitgate.BytesKey(keys[s.spans[i].from:s.spans[i].to])
+	}
+}
+
+// ask asks the limits of requests.
+func (v *Visit) ask(ctx context.Context, now limitgate.Time) Answer {
+	a := Answer{}
+	a.Verdict, a.Err = limitgate.All(ctx, now, v.requests.legs)
+	return v.judge(a, &v.requests)
+}
+
+// judge says whether the work goes on after what the limits of s have said.
+func (v *Visit) judge(a Answer, s *side) Answer {
+	c := &v.gate.config
+	a.Limit = -1
+	if a.Leg >= 0 {
+		a.Limit = s.spans[a.Leg].limit
+	}
+	a.Refused = !c.DryRun && !a.Admitted()
+	if a.Err != nil && c.FailOpen {
+		a.Refused = false
+	}
+	return a
+}
+
+// wait waits for the turn that a promises. Work that can't gives back what it was charged, and is told what became of it.
+func (v *Visit) wait(ctx context.Context, now, end limitgate.Time, a Answer) (limitgate.Time, Answer) {
+	d := a.Delay()
+	if late := d - end.Sub(now); late > 0 {
+		a.Refused, a.Outcome, a.Wait = true, limitgate.Rejected, late
+		a.Err = v.refund(ctx)
+		return now, a
+	}
+	woke, err := v.gate.config.Sleep(ctx, now, d)
+	if err != nil {
+		a.Refused, a.Left = true, true
+		a.Err = errors.Join(err, v.refund(ctx))
+	}
+	return woke, a
+}
+
+// hold takes the places. If there are none, what the limits of requests were charged is given back.
+func (v *Visit) hold(ctx context.Context, now, end limitgate.Time, before Answer) Answer {
+	if n := len(v.conns.legs); cap(v.places) < n {
+		v.places = make([]limitgate.Place, n)
+	}
+	v.places = v.places[:len(v.conns.legs)]
+	a := v.acquire(ctx, now, end)
+	switch {
+	case a.Refused || a.Err == nil && !a.Admitted():
+		if err := v.refund(ctx); err != nil {
+			a.Err = errors.Join(a.Err, err)
+		}
+	case before.Err != nil:
+		a.Err = errors.Join(before.Err, a.Err)
+	case a.Err == nil && before.Leg >= 0 && before.tighter(&a):
+		return before
+	}
+	return a
+}
+
+// tighter tells which of two answers says more: the one that waited longer, or leaves less.
+func (a *Answer) tighter(b *Answer) bool {
+	return a.Delay() > b.Delay() || a.Delay() == b.Delay() && a.Remaining < b.Remaining
+}
+
+// refund gives back all that the limits of requests were charged.
+func (v *Visit) refund(ctx context.Context) error {
+	v.calm.Context = ctx
+	return limitgate.RefundAll(&v.calm, v.gate.config.Now(), v.requests.legs)
+}
+
+// GiveBack gives back what the work was charged by one limit, exactly. A limit that did not charge it gets nothing.
+func (v *Visit) GiveBack(ctx context.Context, limit int) error {
+	for i := range v.requests.spans {
+		if v.requests.spans[i].limit == limit {
+			v.calm.Context = ctx
+			return limitgate.RefundAll(&v.calm, v.gate.config.Now(), v.requests.legs[i:i+1])
+		}
+	}
+	return nil
+}
+
+// End gives back the places, whatever has become of ctx, and the visit to its gate: it is not to be used any more. A visit that was
+// refused is ended too.
+func (v *Visit) End(ctx context.Context) error {
+	var err error
+	v.calm.Context = ctx
+	for i := range v.places {
+		p := &v.places[i]
+		if !p.Held() {
+			continue
+		}
+		if e := p.Release(&v.calm); e != nil {
+			err = errors.Join(err, fmt.Errorf("giving back a place: %w", e))
+		}
+	}
+	v.gate.queues.released(v)
+	v.calm.Context = nil
+	v.keys, v.places = v.keys[:0], v.places[:0]
+	v.requests.clear()
+	v.conns.clear()
+	v.gate.memory.Put(v)
+	return err
+}
+
+func (s *side) clear() {
+	clear(s.legs)
+	s.legs, s.spans = s.legs[:0], s.spans[:0]
+}

@@ -1,0 +1,96 @@
+package daemon
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/store"
+)
+
+// openStore is a store that is open, and how many generations hold it. It is kept over a reload that leaves it as it is.
+type openStore struct {
+	*store.Store
+	uses int
+}
+
+// instanceName names this process among those that share a store. Two in containers may have the same host and number.
+func instanceName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d-%04x", host, os.Getpid(), rand.Uint32()>>16)
+}
+
+// openStores opens the stores that a configuration declares, whether or not a zone lives in them. What is wrong with one goes to errs.
+func (u *zoneUse) openStores(cfg *conf.Config, dir string, errs *conf.Errors) {
+	http := cfg.HTTP()
+	if http == nil {
+		return
+	}
+	for _, d := range http.Own("limit_store") {
+		spec, good := conf.ReadLimitStore(d, errs)
+		if !good {
+			continue
+		}
+		access, err := store.ReadAccess(spec, dir)
+		if err == nil && !u.zones.only {
+			err = u.openStore(spec, access)
+		}
+		if err != nil {
+			errs.Late(conf.AtStart, d.Pos, err.Error(), "")
+		}
+	}
+}
+
+// openStore makes a store one of the generation's: that of the running one, if it means the same.
+func (u *zoneUse) openStore(spec conf.LimitStore, access store.Access) error {
+	zs := u.zones
+	zs.mu.Lock()
+	defer zs.mu.Unlock()
+	s := zs.stores[spec.Name]
+	if s == nil || !s.Same(spec, access) {
+		opened, err := store.Open(store.Config{Spec: spec, Access: access, Name: zs.instance, Say: zs.tell})
+		if err != nil {
+			return err
+		}
+		s = &openStore{Store: opened}
+	}
+	s.uses++
+	u.stores[spec.Name] = s
+	return nil
+}
+
+// closeStores gives the generation's stores up; those that nobody holds any more are closed.
+func (u *zoneUse) closeStores() {
+	zs := u.zones
+	zs.mu.Lock()
+	var last []*openStore
+	for name, s := range u.stores {
+		if s.uses--; s.uses == 0 {
+			last = append(last, s)
+			if zs.stores[name] == s {
+				delete(zs.stores, name)
+			}
+		}
+	}
+	u.stores = nil
+	zs.mu.Unlock()
+	for _, s := range last {
+		s.Close()
+	}
+}
+
+// sayFunc writes a line to the error log of whichever configuration runs.
+type sayFunc func(level errorlog.Level, line string)
+
+// tell is where stores, which outlive configurations, say what happens to them. Before anything runs nobody listens: they say it
+// again.
+func (zs *zones) tell(level errorlog.Level, line string) {
+	if say := zs.say.Load(); say != nil {
+		(*say)(level, line)
+	}
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/limitgate/limitgate/guard"
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/rediszone"
+)
+
+// Config is what a store is opened with.
+type Config struct {
+	Spec conf.LimitStore
+	// Access is how to get in, from ReadAccess.
+	Access Access
+	// Name is this instance's among those that share the store.
+	Name string
+	// Say takes what is worth a line in the error log.
+	Say func(level errorlog.Level, line string)
+}
+
+// Access is what a store wants to know before it answers. It is comparable, so that a changed password is a changed store, and it
+// never shows what it holds.
+type Access struct {
+	password string
+	ca       string // path
+}
+
+// String tells nothing.
+func (Access) String() string { return "(not shown)" }
+
+// GoString tells nothing either.
+func (Access) GoString() string { return "(not shown)" }
+
+// ReadAccess reads the password and looks at the certificates that a directive names. Relative names belong to dir. No error
+// tells what was read.
+func ReadAccess(spec conf.LimitStore, dir string) (a Access, err error) {
+	full := func(name string) string {
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(dir, name)
+	}
+	switch {
+	case spec.PasswordEnv != "":
+		if a.password = os.Getenv(spec.PasswordEnv); a.password == "" {
+			return a, fmt.Errorf("reading the password of store %q: the environment has no %s", spec.Name, spec.PasswordEnv)
+		}
+	case spec.PasswordFile != "":
+		text, err := os.ReadFile(full(spec.PasswordFile))
+		if err != nil {
+			return a, fmt.Errorf("reading the password of store %q: %w", spec.Name, err)
+		}
+		if a.password = strings.TrimRight(string(text), "\r\n"); a.password == "" {
+			return a, fmt.Errorf("reading the password of store %q: %s is empty", spec.Name, full(spec.PasswordFile))
+		}
+	}
+	if spec.CA == "" {
+		return a, nil
+	}
+	a.ca = full(spec.CA)
+	pem, err := os.ReadFile(a.ca)
+	if err != nil {
+		return a, fmt.Errorf("reading the certificates for store %q: %w", spec.Name, err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return a, fmt.Errorf("reading the certificates for store %q: %s has none in PEM form", spec.Name, a.ca)
+	}
+	return a, nil
+}
+
+// options are what connections are made with.
+func options(spec conf.LimitStore, a Access) rediszone.Options {
+	return rediszone.Options{Name: spec.Name, URL: spec.URL, Username: spec.User, Password: a.password, CAFile: a.ca}
+}
+
+// Store is an open store. Make one with Open, and Close it.
+type Store struct {
+	spec   conf.LimitStore
+	access Access
+	far    *rediszone.Store
+	guard  *guard.Store
+	stop   context.CancelFunc
+	done   chan struct{} // closed when nobody watches any more
+}
+
+// Open begins to connect to a store, and watches it. It does not wait for it, and fails only where it never could be reached.
+func Open(c Config) (*Store, error) {
+	far, err := rediszone.Open(options(c.Spec, c.Access))
+	if err != nil {
+		return nil, err
+	}
+	roster, err := rediszone.NewRoster(far, c.Spec.Prefix)
+	if err != nil {
+		far.Close()
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Store{spec: c.Spec, access: c.Access, far: far, stop: stop, done: make(chan struct{})}
+	s.guard = guard.New(guard.Config{Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Tell: func(e guard.Event) {
+		level := errorlog.Error
+		if e.Fallback == 0 && e.Phase != guard.Down {
+			level = errorlog.Notice
+		}
+		c.Say(level, fmt.Sprintf("limit_store %q: %s", c.Spec.Name, e))
+	}})
+	// Owned by s, ends with Close.
+	go func() {
+		defer close(s.done)
+		s.guard.Watch(ctx, guard.Watching{Roster: roster, Name: c.Name})
+	}()
+	return s, nil
+}
+
+// Same reports whether the store is what a directive means, with the same way in.
+func (s *Store) Same(spec conf.LimitStore, a Access) bool { return s.spec.Same(spec) && s.access == a }
+
+// Name is the store's in the configuration.
+func (s *Store) Name() string { return s.spec.Name }
+
+// Guard is what guards it.
+func (s *Store) Guard() *guard.Store { return s.guard }
+
+// Far is the connection.
+func (s *Store) Far() *rediszone.Store { return s.far }
+
+// Zone makes a zone in the store, which remembers in so many bytes what was last known. What it returns with it ends what the zone
+// does on its own.
+func (s *Store) Zone(name string, bytes int) (z *guard.Zone, end func(), err error) {
+	far, err := rediszone.New(rediszone.Config{Store: s.far, Name: name, Prefix: s.spec.Prefix})
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.guard.Zone(far, bytes), far.Close, nil
+}
+
+// Close ends the watch and the connections. Its zones are ended before.
+func (s *Store) Close() {
+	s.stop()
+	<-s.done
+	s.far.Close()
+}

@@ -1,0 +1,40 @@
+package rediszone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Roster is where the instances that share a store tell each other that they live: one sorted set, of their names and of when each
+// is not counted any more, by the server's clock. It is a guard.Roster.
+type Roster struct {
+	store *Store
+	key   string
+	sign  script
+}
+
+// NewRoster makes the roster of a store; an empty prefix is DefaultPrefix. It does not ask the store for anything.
+func NewRoster(s *Store, prefix string) (*Roster, error) {
+	if s == nil {
+		return nil, errors.New("roster: needs a store")
+	}
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	if err := validPrefix(prefix); err != nil {
+		return nil, fmt.Errorf("roster: %w", err)
+	}
+	return &Roster{store: s, key: prefix + ":" + string(schema) + "peers", sign: assemble([]string{"roster"})}, nil
+}
+
+// Sign notes that the instance of this name lives, for so long, and tells the names of all that do, in the order in which they
+// signed.
+func (r *Roster) Sign(ctx context.Context, name string, keep time.Duration) ([]string, error) {
+	names, err := r.sign.run(ctx, r.store, []string{r.key}, name, fmt.Sprint(keep.Milliseconds())).AsStrSlice()
+	if err != nil {
+		return nil, fmt.Errorf("signing the roster of store %q: %w", r.store.name, err)
+	}
+	return names, nil
+}
