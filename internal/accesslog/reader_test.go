@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/limitgate/limitgate/internal/logformat"
 )
 
 // line is a line of a common log, so many milliseconds into a day.
@@ -444,5 +445,35 @@ func TestFilesWaitTheirTurn(t *testing.T) {
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A format that is likely is tried before the ones with names, and gives way to those that fit better.
+func TestLikely(t *testing.T) {
+	likely, err := ParseFormat(`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_x_key"`, logformat.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unfit, err := ParseFormat(`$msec $request`, logformat.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "access.log")
+	line := `192.0.2.1 - - [29/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"` + "\n"
+	if err := os.WriteFile(name, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		likely []*Format
+		want   string
+	}{{nil, "combined"}, {[]*Format{unfit, likely}, likely.Name()}, {[]*Format{unfit}, "combined"}} {
+		r, err := Open([]string{name}, Options{Likely: c.likely})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Sources()[0].Format; got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+		r.Close()
 	}
 }
