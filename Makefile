@@ -4,7 +4,7 @@
 
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise. PostgreSQL's programs are in a
 # folder of their own.
-NEEDS := nginx wrk gcc strace openssl
+NEEDS := nginx wrk gcc strace openssl redis-server
 
 .PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
 
@@ -83,7 +83,7 @@ bench-limiters:
 
 # ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
 bench-grpc:
-	cd bench/grpc && go run . $(ARGS)
+	cd bench/grpc && go run -mod=mod . $(ARGS)
 
 bench-middleware:
 	cd bench && go run ./middleware $(BENCH)
