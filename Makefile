@@ -4,9 +4,9 @@
 
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise. PostgreSQL's programs are in a
 # folder of their own.
-NEEDS := nginx redis-server wrk gcc strace openssl
+NEEDS := nginx wrk gcc strace openssl redis-server
 
-.PHONY: faults build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs faults
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
