@@ -87,7 +87,7 @@ bench-limiters:
 
 # ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
 bench-grpc:
-	cd bench/grpc && go run . $(ARGS)
+	cd bench/grpc && go run -mod=mod . $(ARGS)
 
 bench-middleware:
 	cd bench && go run ./middleware $(BENCH)

@@ -225,6 +225,25 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// A zone that is too small is said to be: its limits are not what they seem.
+func TestCrowdedZones(t *testing.T) {
+	var records []accesslog.Record
+	for i := range 4000 {
+		records = append(records, get(int64(i/100), fmt.Sprintf("10.0.%d.%d", i/250, i%250), "/"))
+	}
+	for zone, want := range map[string]string{"r:32k": "gave way to others", "r:32k overflow=reject": "for want of room are among", "r:1m": ""} {
+		got := ""
+		for _, n := range replayed(t, of(t, `limit_req_zone $binary_remote_addr rate=1r/m zone=`+zone+`; server { limit_req zone=r; }`), logOf(records)).Notes {
+			if n.ID == "zone" {
+				got = n.Text
+			}
+		}
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", zone, got, want)
+		}
+	}
+}
+
 // The server is that of the host and the port, as far as the log tells.
 func TestServers(t *testing.T) {
 	http := `limit_req_zone $server_port$scheme zone=r:1m rate=1r/h;

@@ -23,7 +23,8 @@ type Gate struct {
 	Rules   h1.Rules         // by which heads are read
 	Vars    *vars.Table
 
-	now    limitgate.Time // what the configuration's variables take for the time
+	zones  map[string]*lanedZone // by phase.ZoneSpec.ID
+	now    limitgate.Time        // what the configuration's variables take for the time
 	lanes  []lane
 	lane   int                 // the one that the gate is in
 	places [][]limitgate.Place // memory for places
