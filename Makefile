@@ -5,7 +5,7 @@
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
 NEEDS := nginx wrk gcc strace openssl
 
-.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -64,6 +64,10 @@ sides:
 # make conformance [RUNS=500] [SEED=the one that was printed]
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
+
+# The limit that finds itself, before a simulated backend in virtual time: ten seeds of each kind, the worst of each figure printed.
+adaptive:
+	ADAPTIVE_SEEDS=$(or $(SEEDS),10) go test -count=1 -v -timeout 30m -run TestOverload ./adaptive
 
 bench: bench-gateway bench-limiters bench-middleware bench-grpc
 
