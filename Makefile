@@ -2,10 +2,11 @@
 # make test         everything that must hold, with what it needs installed first (root on Debian)
 # make bench        the measured comparisons; slow, and only worth reading on a quiet machine
 
-# What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
-NEEDS := nginx wrk gcc strace openssl
+# What tests start for real. A program that is missing is installed when root on Debian, named otherwise. PostgreSQL's programs are in a
+# folder of their own.
+NEEDS := nginx wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs faults
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -18,10 +19,11 @@ quickstart: build
 	@echo 'end       Ctrl-C'
 	@exec bin/limitgate -p bin/quickstart/ -c $(CURDIR)/examples/quickstart.conf
 
-test: needs lint check sides
+test: needs lint check sides postgres
 
 needs:
 	@missing=; for p in $(NEEDS); do PATH="$$PATH:/usr/sbin" command -v $$p >/dev/null || missing="$$missing $$p"; done; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing$$missing"; apt-get update -q >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qy $$missing >/dev/null; \
@@ -59,6 +61,10 @@ sides:
 	go test -p 1 -shuffle=on ./conformance ./examples
 	cd examples/routers && go test ./...
 
+# sqllimit with a PostgreSQL through pgx: a module of its own, so that pgx is no dependency of limitgate. Its go.mod follows the product's.
+postgres:
+	cd sqllimit/postgres && go vet -mod=mod ./... && go test -mod=mod -count=1 ./...
+
 # The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules of
 # limit_req, and of limit_conn with a backend that holds each request by that clock. A short form is part of test.
 # make conformance [RUNS=500] [SEED=the one that was printed]
@@ -68,6 +74,10 @@ conformance: needs
 # The limit that finds itself, before a simulated backend in virtual time: ten seeds of each kind, the worst of each figure printed.
 adaptive:
 	ADAPTIVE_SEEDS=$(or $(SEEDS),10) go test -count=1 -v -timeout 30m -run TestOverload ./adaptive
+
+# What faults of a store do to decisions, by the fallback of the limit: conformance/FAULTS.md. A part is in test.
+faults: needs
+	FAULTS=FAULTS.md go test -count=1 -run 'TestFaults|TestFourInstances|TestField89' -v ./conformance
 
 bench: bench-gateway bench-limiters bench-middleware bench-grpc
 
@@ -81,7 +91,7 @@ bench-limiters:
 
 # ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
 bench-grpc:
-	cd bench/grpc && go run . $(ARGS)
+	cd bench/grpc && go run -mod=mod . $(ARGS)
 
 bench-middleware:
 	cd bench && go run ./middleware $(BENCH)

@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,6 +126,35 @@ func TestWhoLeavesGivesBack(t *testing.T) {
 	})
 }
 
+// Who leaves does not have two others go on in one turn, and what it was charged by a limit without turns is given back whole.
+func TestWhoLeavesKeepsTurnsApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		req, token := limiter(t, limitgate.Req{Rate: limitgate.PerSecond(1), Burst: 9}), limiter(t, limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 9})
+		g := New(Config{Limiters: []*limitgate.Limiter{req, token}})
+		begin(g, "k").Ask(t.Context())
+		start := time.Now()
+		turn := func(ctx context.Context, want time.Duration) {
+			a := begin(g, "k").Ask(ctx)
+			if took := time.Since(start); took != want || a.Refused != (ctx != t.Context()) {
+				t.Errorf("got %+v after %v, want it after %v", a, took, want)
+			}
+		}
+		var all sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		all.Go(func() { turn(ctx, 500*time.Millisecond) })
+		synctest.Wait()
+		all.Go(func() { turn(t.Context(), 2*time.Second) })
+		time.Sleep(500 * time.Millisecond)
+		cancel()
+		synctest.Wait()
+		all.Go(func() { turn(t.Context(), 3*time.Second) })
+		all.Wait()
+		if got := remaining(t, token, "k"); got != 6 {
+			t.Errorf("the limit without turns: got %d left, want 6", got)
+		}
+	})
+}
+
 func TestPlacesRefusedGiveBackTheCharge(t *testing.T) {
 	for _, dry := range []bool{false, true} {
 		req, conn := limiter(t, limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 10}), limiter(t, limitgate.Conn{Limit: 2})
@@ -161,6 +191,20 @@ func TestGiveBackIsOfOneLimit(t *testing.T) {
 	}
 	if x, y := remaining(t, a, "k"), remaining(t, b, "k"); x != 3 || y != 5 {
 		t.Errorf("remaining: got %d and %d, want 3 and 5", x, y)
+	}
+}
+
+func TestCancelGivesBackAll(t *testing.T) {
+	req, conn := limiter(t, limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 5}), limiter(t, limitgate.Conn{Limit: 2})
+	v := begin(New(Config{Limiters: []*limitgate.Limiter{req, conn}}), "k")
+	if a := v.Ask(t.Context()); a.Refused {
+		t.Fatal(a)
+	}
+	if err := v.Cancel(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if x, y := remaining(t, req, "k"), remaining(t, conn, "k"); x != 5 || y != 2 {
+		t.Errorf("remaining: got %d and %d, want 5 and 2", x, y)
 	}
 }
 
@@ -249,5 +293,19 @@ func TestPassingAllocatesNothing(t *testing.T) {
 		}
 	}); n > 0 && !racing.Detector {
 		t.Errorf("got %v allocations, want none", n)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	for want, a := range map[string]limitgate.Algorithm{
+		"at most 10 at once":        limitgate.Conn{Limit: 10},
+		"5r/s, burst 3":             limitgate.Req{Rate: limitgate.PerSecond(5), Burst: 3},
+		"10r/m, at most 20 at once": limitgate.Token{Rate: limitgate.PerMinute(10), Capacity: 20},
+		"7 in 1h0m0s":               limitgate.Count{Limit: 7, Window: time.Hour},
+		"too much":                  limitgate.Pace{Rate: 1000},
+	} {
+		if got := Describe(a); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

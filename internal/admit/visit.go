@@ -124,13 +124,13 @@ func (v *Visit) wait(ctx context.Context, now, end limitgate.Time, a Answer) (li
 	d := a.Delay()
 	if late := d - end.Sub(now); late > 0 {
 		a.Refused, a.Outcome, a.Wait = true, limitgate.Rejected, late
-		a.Err = v.refund(ctx)
+		a.Err = v.leave(ctx)
 		return now, a
 	}
 	woke, err := v.gate.config.Sleep(ctx, now, d)
 	if err != nil {
 		a.Refused, a.Left = true, true
-		a.Err = errors.Join(err, v.refund(ctx))
+		a.Err = errors.Join(err, v.leave(ctx))
 	}
 	return woke, a
 }
@@ -160,6 +160,12 @@ func (a *Answer) tighter(b *Answer) bool {
 	return a.Delay() > b.Delay() || a.Delay() == b.Delay() && a.Remaining < b.Remaining
 }
 
+// leave gives back the turn that the work was promised, and all else that it was charged.
+func (v *Visit) leave(ctx context.Context) error {
+	v.calm.Context = ctx
+	return limitgate.LeaveAll(&v.calm, v.gate.config.Now(), v.requests.legs)
+}
+
 // refund gives back all that the limits of requests were charged.
 func (v *Visit) refund(ctx context.Context) error {
 	v.calm.Context = ctx
@@ -176,6 +182,9 @@ func (v *Visit) GiveBack(ctx context.Context, limit int) error {
 	}
 	return nil
 }
+
+// Cancel is End for work that did not take place: all that it was charged is given back.
+func (v *Visit) Cancel(ctx context.Context) error { return errors.Join(v.refund(ctx), v.End(ctx)) }
 
 // End gives back the places, whatever has become of ctx, and the visit to its gate: it is not to be used any more. A visit that was
 // refused is ended too.

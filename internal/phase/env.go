@@ -9,6 +9,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/logfile"
+	"github.com/limitgate/limitgate/internal/override"
 	"github.com/limitgate/limitgate/internal/tempfile"
 	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -38,6 +39,8 @@ type Env struct {
 	Dir string
 	// Sessions are those of TLS, kept for clients that come again; they outlive the configuration.
 	Sessions *tlsconf.Sessions
+	// Holds count the refusals that are held back, over all configurations; nil: this one counts for itself.
+	Holds *Holds
 	// Version is ours, for the pages that name it; "" names none.
 	Version string
 	// Log is where compiling and the running program report what belongs to no request.
@@ -46,8 +49,12 @@ type Env struct {
 	Arithmetic limitgate.Arithmetic
 	Fixed      bool
 
+	// Overrides are numbers that were set for single keys, and Limits takes all limits of the configuration, for who looks after
+	// them from outside; both may be nil.
+	Overrides *override.Table
+	Limits    *KnownLimits
+
 	crowds map[string]*Crowd // by zone
-	held   map[string]*Held  // by zone
 }
 
 // Zones hands out zones by name. The same name gives the same state in every program of a process.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/base64"
 	"net/netip"
 	"strings"
@@ -167,8 +168,13 @@ func (e *entry) read(r *accesslog.Record, names fieldNames, p *plan) {
 	e.readRequest(r)
 	e.host, e.name = none, none
 	host := r.Host
-	if host == nil {
+	target := e.of(e.target)
+	whole := len(target) > 0 && target[0] != '/' && bytes.Contains(target, schemeEnd) // it names its host
+	if host == nil && !whole {
 		e.hostless, host = true, p.host
+	}
+	if whole && bytes.HasPrefix(target, https) {
+		e.port = anyTLS
 	}
 	if host != nil {
 		e.host = e.add(host)
@@ -241,6 +247,8 @@ var (
 	methodGet  = []byte("GET")
 	rootTarget = []byte("/")
 	protocol11 = []byte("HTTP/1.1")
+	schemeEnd  = []byte("://")
+	https      = []byte("https://")
 )
 
 // readVersion reads "HTTP/2.0"; what is none is HTTP/0.9, which has no version on the wire.

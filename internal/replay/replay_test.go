@@ -84,6 +84,23 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// What a request waited when it was logged is part of the time that it took, and no longer of the time that it holds a place.
+func TestPlacesOfRequestsThatWaited(t *testing.T) {
+	http := `limit_conn_zone $binary_remote_addr zone=c:1m; limit_req_zone $binary_remote_addr zone=r:1m rate=1r/s;
+		server { location / { limit_conn c 1; } location /slow { limit_conn c 1; limit_req zone=r burst=5; } }`
+	for _, c := range []struct{ status, want string }{
+		{"DELAYED", "unlimited 0 passed 2 delayed 1 rejected 0 dry 0/0"}, // its place is free again at 1100
+		{"PASSED", "unlimited 0 passed 1 delayed 1 rejected 1 dry 0/0"},  // or at 2100
+	} {
+		got := replayed(t, of(t, http), logOf([]accesslog.Record{
+			lasting(get(0, "192.0.2.1", "/slow"), 10), with(lasting(get(10, "192.0.2.1", "/slow"), 1090), "limit_req_status", c.status), get(1500, "192.0.2.1", "/"),
+		}))
+		if s := fatesText(got.Total); s != c.want {
+			t.Errorf("%s: got %s, want %s", c.status, s, c.want)
+		}
+	}
+}
+
 // Lines of a log stand in the order of answers; requests are decided in the order in which they came.
 func TestOrderOfArrival(t *testing.T) {
 	slow := lasting(get(0, "192.0.2.1", "/"), 30_000)
@@ -217,6 +234,8 @@ func TestServers(t *testing.T) {
 	r := get(0, "192.0.2.1", "/")
 	other := r
 	other.Host = []byte("Other.:99")
+	absolute, encrypted := get(0, "192.0.2.1", "http://other:80/x"), get(0, "192.0.2.1", "https://example.org:443/x")
+	absolute.Host, encrypted.Host = nil, nil
 	for _, c := range []struct {
 		name   string
 		record accesslog.Record
@@ -229,6 +248,8 @@ func TestServers(t *testing.T) {
 		{"given", r, 80, ""},
 		{"told, whatever is given", with(r, "server_port", "443"), 80, "443https"},
 		{"another name", other, 0, "8080http"},
+		{"in the target", absolute, 0, "8080http"},
+		{"in the target, encrypted", encrypted, 0, "443https"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := of(t, http)

@@ -170,8 +170,11 @@ func (g *Gate) ended(l *lane, who Visitor, at int64) error {
 	v := who.Visit()
 	if len(v.Request.Places) > 0 {
 		stay := v.Stay
-		if !v.trial.Served {
+		switch {
+		case !v.trial.Served:
 			stay = 0
+		case v.Whole:
+			stay = max(0, stay-int64(v.Report.Delay))
 		}
 		l.agenda.add(task{due: plus(at, stay), serial: v.Conn.Serial, places: v.Request.Places})
 		v.Request.Places = nil
