@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart shared test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs faults
+.PHONY: build quickstart shared test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs faults
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -82,6 +82,10 @@ postgres:
 # make conformance [RUNS=500] [SEED=the one that was printed]
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
+
+# The limit that finds itself, before a simulated backend in virtual time: ten seeds of each kind, the worst of each figure printed.
+adaptive:
+	ADAPTIVE_SEEDS=$(or $(SEEDS),10) go test -count=1 -v -timeout 30m -run TestOverload ./adaptive
 
 # What faults of a store do to decisions, by the fallback of the limit: conformance/FAULTS.md. A part is in test.
 faults: needs
