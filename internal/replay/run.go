@@ -112,6 +112,11 @@ func (m *visit) Ended() error {
 	n, e, lane := m.run, m.e, m.visit.Lane
 	t := n.tallies[lane]
 	f := t.add(m)
+	if n.replay.trail != nil && n.which == 0 && t.hits != nil {
+		if err := n.replay.trail.add(m, f, t.zones); err != nil {
+			return err
+		}
+	}
 	if n.replay.changes != nil {
 		f.decided = true
 		e.fates[n.which][lane] = f
