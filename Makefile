@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx wrk gcc strace openssl
 
-.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides postgres conformance agreement bench bench-replay bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -71,7 +71,15 @@ postgres:
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
 
-bench: bench-gateway bench-limiters bench-middleware bench-grpc
+# The live gateway and a replay of its log: four configurations, 100,000 requests each; minutes, on a quiet machine.
+agreement: build
+	cd conformance && AGREEMENT=long LIMITGATE_BINARY=$(CURDIR)/bin/limitgate go test -count=1 -v -timeout 30m -run 'TestAgreement'
+
+bench: bench-gateway bench-limiters bench-middleware bench-grpc bench-replay
+
+# limitgate replay on a log of a million lines, beside a loop that only splits lines: make bench-replay [ARGS='-lines 1000000']
+bench-replay: build
+	cd bench && go run ./replay -limitgate ../bin/limitgate $(ARGS)
 
 bench-gateway: build
 	cd bench && go run ./gateway -limitgate ../bin/limitgate $(ARGS)
