@@ -4,9 +4,9 @@
 
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise. PostgreSQL's programs are in a
 # folder of their own.
-NEEDS := nginx wrk gcc strace openssl
+NEEDS := nginx wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart test needs lint check stress sides postgres conformance agreement bench bench-replay bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides postgres conformance agreement bench bench-replay bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs faults
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -71,6 +71,10 @@ postgres:
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
 
+# What faults of a store do to decisions, by the fallback of the limit: conformance/FAULTS.md. A part is in test.
+faults: needs
+	FAULTS=FAULTS.md go test -count=1 -run 'TestFaults|TestFourInstances|TestField89' -v ./conformance
+
 # The live gateway and a replay of its log: four configurations, 100,000 requests each; minutes, on a quiet machine.
 agreement: build
 	cd conformance && AGREEMENT=long LIMITGATE_BINARY=$(CURDIR)/bin/limitgate go test -count=1 -v -timeout 30m -run 'TestAgreement'
@@ -91,7 +95,7 @@ bench-limiters:
 
 # ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
 bench-grpc:
-	cd bench/grpc && go run . $(ARGS)
+	cd bench/grpc && go run -mod=mod . $(ARGS)
 
 bench-middleware:
 	cd bench && go run ./middleware $(BENCH)
