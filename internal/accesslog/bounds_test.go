@@ -34,6 +34,9 @@ func TestTimesOutOfBounds(t *testing.T) {
 			if len(sources[0].Examples) > 0 {
 				why = sources[0].Examples[0].Why
 			}
+			if form.format == "" && c.want == age {
+				c.want = errNoTime.Error() // JSON has it in any unit: it is read as none of them
+			}
 			if why != c.want {
 				t.Errorf("%s taking %s: got %q, want %q", c.stamp, c.took, why, c.want)
 			}

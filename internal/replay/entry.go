@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/netip"
 	"strings"
+	"unsafe"
 
 	"github.com/limitgate/limitgate/internal/accesslog"
 	"github.com/limitgate/limitgate/internal/h1"
@@ -29,6 +30,10 @@ type entry struct {
 	listens              [2]bool // the log tells the header that real_ip_header of a configuration asks for
 	hostless             bool    // the log tells no host
 	broken               bool    // the log has no request line but garbage
+	late                 bool    // it comes later than the log says
+	pathless             bool    // the log tells no path
+	timed                bool    // the log tells how long it took
+	atEnd                bool    // it was stamped then
 	refused              bool    // when it was logged
 
 	text    []byte
@@ -44,10 +49,16 @@ type entry struct {
 	length  int64 // of the body
 	headers []headerSpan
 
-	slots [2]int           // by configuration, while it is being decided on; from 1 on
-	fates [2][spreads]fate // by configuration and lane
-	keys  [2][]byte        // under which it was refused, in the lane that tells who was hit
-	left  int              // decisions to come
+	slots  [2]int           // by configuration, while it is being decided on; from 1 on
+	fates  [2][spreads]fate // by configuration and lane
+	keys   [2][]byte        // under which it was refused, in the lane that tells who was hit
+	left   int              // decisions to come
+	queued int              // lanes in which it waits for its turn
+}
+
+// size is about the bytes that an entry takes while it waits. It changes with nothing but read.
+func (e *entry) size() int {
+	return int(unsafe.Sizeof(*e)) + cap(e.text) + cap(e.headers)*int(unsafe.Sizeof(headerSpan{}))
 }
 
 // span is a piece of an entry's text.
@@ -183,6 +194,7 @@ func (e *entry) read(r *accesslog.Record, names fieldNames, p *plan) {
 	}
 	e.client = netip.AddrPortFrom(r.Addr, r.Port)
 	e.peer = e.client
+	e.pathless, e.timed, e.atEnd = r.URI == nil, r.Duration >= 0, r.AtEnd
 	e.readRequest(r)
 	e.host, e.name = none, none
 	host := r.Host

@@ -60,7 +60,7 @@ func TestRecordsCostNoGarbage(t *testing.T) {
 				}
 			})
 		}
-		few, many := cost(20_000), cost(70_000)
+		few, many := cost(35_000), cost(85_000)
 		if each := (many - few) / 50_000; each > 0.01 {
 			t.Errorf("coarse %v: %.4f allocations a record, want none", coarse, each)
 		}
