@@ -29,14 +29,19 @@ func (z *Zone) RefundKey(ctx context.Context, now limitgate.Time, l *limitgate.L
 	if c == (limitgate.Charge{}) || l.Kind == limitgate.KindConn {
 		return z.Refund(ctx, now, l, c)
 	}
+	s, args := z.undoing(now, l, c)
+	return z.failed("giving back a charge", s.run(ctx, z.store, []string{z.key(l, key)}, args...).Error())
+}
+
+// undoing gives the script that gives back a charge, and its arguments.
+func (z *Zone) undoing(now limitgate.Time, l *limitgate.Limit, c limitgate.Charge) (*script, []string) {
 	t := l.Steps.(limitgate.Portable).Terms(now, 1, l.Bound.Full())
-	var args []string
-	if life := binary.BigEndian.AppendUint32(nil, uint32(c.Life>>1)); t.Form == limitgate.FormLog {
-		args = []string{string(life), strconv.FormatUint(uint64(c.Before), 10), fmt.Sprintf("%019d", c.After)}
-	} else {
-		args = []string{z.instant(now), limitgate.BytesKey(charged(t, c, life))}
+	s := &z.scripts.undo[t.Form]
+	life := binary.BigEndian.AppendUint32(nil, uint32(c.Life>>1))
+	if t.Form == limitgate.FormLog {
+		return s, []string{string(life), strconv.FormatUint(uint64(c.Before), 10), fmt.Sprintf("%019d", c.After)}
 	}
-	return z.failed("giving back a charge", z.scripts.undo[t.Form].run(ctx, z.store, []string{z.key(l, key)}, args...).Error())
+	return s, []string{z.instant(now), limitgate.BytesKey(charged(t, c, life))}
 }
 
 // charged writes what the script that gives back has to know:

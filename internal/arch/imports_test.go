@@ -12,6 +12,7 @@ var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
 	"rediszone":                 {"."},
+	"leasezone":                 {"."},
 	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
 	"grpclimit":                 {".", "internal/admit", "internal/trust"},
