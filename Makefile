@@ -2,10 +2,11 @@
 # make test         everything that must hold, with what it needs installed first (root on Debian)
 # make bench        the measured comparisons; slow, and only worth reading on a quiet machine
 
-# What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
+# What tests start for real. A program that is missing is installed when root on Debian, named otherwise. PostgreSQL's programs are in a
+# folder of their own.
 NEEDS := nginx wrk gcc strace openssl
 
-.PHONY: build quickstart test needs lint check stress sides conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -14,14 +15,15 @@ quickstart: build
 	@mkdir -p bin/quickstart/logs
 	@echo 'gateway   http://127.0.0.1:8080   5 requests a second for each client address, 5 more at once, then 429'
 	@echo 'backend   http://127.0.0.1:8081   the demo backend behind it'
-	@echo 'try       for i in $$(seq 20); do curl -s -o /dev/null -w "%{http_code} %header{retry-after}\n" http://127.0.0.1:8080/; done'
+	@echo 'try       curl -s -o /dev/null -w "%{http_code} %header{retry-after}\n" "http://127.0.0.1:8080/?n=[1-20]"'
 	@echo 'end       Ctrl-C'
 	@exec bin/limitgate -p bin/quickstart/ -c $(CURDIR)/examples/quickstart.conf
 
-test: needs lint check sides
+test: needs lint check sides postgres
 
 needs:
 	@missing=; for p in $(NEEDS); do PATH="$$PATH:/usr/sbin" command -v $$p >/dev/null || missing="$$missing $$p"; done; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing$$missing"; apt-get update -q >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qy $$missing >/dev/null; \
@@ -58,6 +60,10 @@ stress:
 sides:
 	go test -p 1 -shuffle=on ./conformance ./examples
 	cd examples/routers && go test ./...
+
+# sqllimit with a PostgreSQL through pgx: a module of its own, so that pgx is no dependency of limitgate. Its go.mod follows the product's.
+postgres:
+	cd sqllimit/postgres && go vet -mod=mod ./... && go test -mod=mod -count=1 ./...
 
 # The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules of
 # limit_req, and of limit_conn with a backend that holds each request by that clock. A short form is part of test.

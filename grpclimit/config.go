@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/admit"
 )
 
 // Limit is one limit of calls: a limiter, and whom it counts.
@@ -154,7 +155,7 @@ type rule struct {
 
 func newRule(l *Limit) rule {
 	l.Name = l.name()
-	r := rule{Limit: l, says: describe(l.Limiter.Algorithm())}
+	r := rule{Limit: l, says: admit.Describe(l.Limiter.Algorithm())}
 	if len(l.Methods) > 0 {
 		r.methods = make(map[string]bool, len(l.Methods))
 		for _, m := range l.Methods {
@@ -171,19 +172,4 @@ func (r *rule) covers(method string) bool {
 	}
 	service, _ := split(method)
 	return r.methods[service]
-}
-
-// describe says in words what a limit allows.
-func describe(a limitgate.Algorithm) string {
-	switch a := a.(type) {
-	case limitgate.Conn:
-		return fmt.Sprintf("at most %d at once", a.Limit)
-	case limitgate.Req:
-		return fmt.Sprintf("%v, burst %d", a.Rate, a.Burst)
-	case limitgate.Token:
-		return fmt.Sprintf("%v, at most %d at once", a.Rate, a.Capacity)
-	case limitgate.Count:
-		return fmt.Sprintf("%d in %v", a.Limit, a.Window)
-	}
-	return "too much"
 }

@@ -164,3 +164,24 @@ func ExampleZone_InForce() {
 	fmt.Println(zone.InForce(now.Add(time.Second)), zone.InForce(now.Add(2*time.Second)))
 	// Output: true false
 }
+
+// Who knows a few keys before it asks for the first of them has the memory of all come at once.
+func ExampleZone_Warm() {
+	zone := memzone.New(memzone.Config{Bytes: 64 << 20})
+	limit, err := limitgate.NewLimiter(zone, limitgate.Req{Rate: limitgate.PerSecond(1)})
+	if err != nil {
+		panic(err)
+	}
+	keys := []string{"192.0.2.1", "192.0.2.2", "192.0.2.1"}
+	for _, key := range keys {
+		zone.Warm(key)
+	}
+	for _, key := range keys {
+		d, err := limit.TakeAt(context.Background(), 0, key, 1)
+		fmt.Println(key, d.Outcome, err)
+	}
+	// Output:
+	// 192.0.2.1 PASSED <nil>
+	// 192.0.2.2 PASSED <nil>
+	// 192.0.2.1 REJECTED <nil>
+}

@@ -180,6 +180,17 @@ func (z *Zone) Spend(now limitgate.Time, l *limitgate.Limit, key string, cost li
 	return d
 }
 
+// Warm looks at the place where the state of a key is looked for first, and so brings it near the processor: for those who know
+// some keys before they ask for the first of them. What it returns means nothing. It decides and changes nothing, and it is of
+// no use for windows, whose states lie elsewhere.
+func (z *Zone) Warm(key string) uint64 {
+	if z.logs.Load() != nil {
+		return 0
+	}
+	b, start := z.table.Load().first(z.seed.sum(key) & ownerMask)
+	return atomic.LoadUint64(&b[start].W0)
+}
+
 // do is Do for the fingerprint h where that found no state in the first bucket, or somebody was faster.
 func (z *Zone) do(now limitgate.Time, l *limitgate.Limit, h uint64, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge, err error) {
 	if m == limitgate.Reset || l.Kind == limitgate.KindLog {

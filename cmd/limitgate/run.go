@@ -31,7 +31,7 @@ may make so many requests a second and a burst above that; what is beyond gets 4
 				return err
 			}
 			return result(daemon.Run(daemon.Options{
-				File: runFile, Disk: oneFile(f.Text()), Version: version, Stdout: os.Stdout, Stderr: os.Stderr,
+				File: runFile, Disk: oneFile{runFile, f.Text()}, Version: version, Stdout: os.Stdout, Stderr: os.Stderr,
 			}))
 		},
 	}
@@ -51,14 +51,14 @@ may make so many requests a second and a burst above that; what is beyond gets 4
 // runFile is the name under which errors show the configuration.
 const runFile = "limitgate-run.conf"
 
-// oneFile is a disk that holds the text of runFile and nothing else.
-type oneFile string
+// oneFile is a disk that holds one file and nothing else.
+type oneFile struct{ name, text string }
 
 func (f oneFile) ReadFile(name string) ([]byte, error) {
-	if name != runFile {
+	if name != f.name {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return []byte(f), nil
+	return []byte(f.text), nil
 }
 
 func (f oneFile) ReadDir(name string) ([]fs.DirEntry, error) {

@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	blockSize = 128 << 10 // of whole lines
-	maxLine   = 1 << 20   // a longer line is malformed
-	examples  = 10        // malformed lines that a source keeps
-	shown     = 200       // bytes of a malformed line that are kept
+	blockSize = 64 << 10 // of whole lines
+	maxLine   = 1 << 20  // a longer line is malformed
+	examples  = 10       // malformed lines that a source keeps
+	shown     = 200      // bytes of a malformed line that are kept
 )
 
 // block is a piece of a log, of whole lines, and the records of it. It goes round: filled by the goroutine that reads the file,

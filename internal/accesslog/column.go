@@ -156,8 +156,15 @@ func headerColumn(header string) column {
 // tells are the variables of nginx's that a column's values stand for.
 func (c *column) tells() []string {
 	switch c.to {
-	case toNothing, toFraction, toTotal, toQuery, toCreated:
+	case toNothing, toFraction, toQuery:
 		return nil
+	case toCreated:
+		return []string{"request_time"}
+	case toTotal:
+		if c.name == "upstream_response_time" {
+			return []string{c.name}
+		}
+		return []string{"request_time"}
 	case toRequest:
 		return []string{"request", "request_method", "request_uri", "server_protocol"}
 	case toAddrPort:

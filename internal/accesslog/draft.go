@@ -350,7 +350,7 @@ func (d *draft) finish() bool {
 	if r.Host == nil {
 		r.Host = d.host
 	}
-	if r.Host == nil {
+	if r.Host == nil && string(d.server) != "_" { // which nginx's configurations call servers that have no name
 		r.Host = d.server
 	}
 	if n := len(d.fields); n > d.field {

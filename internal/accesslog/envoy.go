@@ -41,7 +41,7 @@ func envoyFormat(name, text string) (*Format, error) {
 			continue
 		}
 		end := strings.IndexByte(text[1:], '%')
-		if open := strings.IndexByte(text, '('); open >= 0 && open < end { // a time format has percent signs inside
+		if open := strings.IndexByte(text, '('); open >= 0 && open <= end { // a time format has percent signs inside
 			if shut := strings.Index(text, ")"); shut >= 0 {
 				if k := strings.IndexByte(text[shut:], '%'); k >= 0 {
 					end = shut + k - 1

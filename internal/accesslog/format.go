@@ -50,7 +50,7 @@ func newLayout(parts []logformat.Part, columns []column, escape logformat.Escape
 		c := columns[i]
 		spec.Parts = append(spec.Parts, p)
 		shape := c.shape()
-		if shape == logformat.Text {
+		if shape == logformat.Text && c.to == toField {
 			shape = logformat.ShapeOf(p.Variable)
 		}
 		spec.Shapes = append(spec.Shapes, shape)

@@ -11,6 +11,10 @@ import (
 const (
 	nginxMain = logformat.Combined + ` "$http_x_forwarded_for"` // of the nginx.conf that nginx's packages have
 
+	// of the ingress controller of Kubernetes
+	nginxIngress = logformat.Combined + ` $request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] ` +
+		`$upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id`
+
 	apacheCommon   = `%h %l %u %t "%r" %>s %b`
 	apacheCombined = apacheCommon + ` "%{Referer}i" "%{User-Agent}i"`
 	apacheVhost    = `%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"`
@@ -44,6 +48,7 @@ func known() []knownFormat {
 	return []knownFormat{
 		text("combined", logformat.Combined, nginx),
 		text("main", nginxMain, nginx),
+		text("ingress-nginx", nginxIngress, nginx),
 		text("vhost_combined", apacheVhost, apacheFormat),
 		text("apache", apacheCombined, apacheFormat),
 		text("common", apacheCommon, apacheFormat),

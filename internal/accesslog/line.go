@@ -24,18 +24,44 @@ func (t *text) read(f *Format, line []byte, rec *Record) bool {
 			continue
 		}
 		t.draft.begin(rec)
-		if t.numbers(l) < 0 {
-			t.texts(l, bytes.IndexByte(line, '\\') < 0)
-			if t.draft.finish() {
-				return true
-			}
+		good := false
+		if l.dash || l.escape == logformat.Default && bytes.IndexByte(line, '\\') < 0 {
+			good = t.plain(l)
+		} else if good = t.numbers(l) < 0; good {
+			t.texts(l)
+		}
+		if good && t.draft.finish() {
+			return true
 		}
 		t.draft.cancel()
 	}
 	return false
 }
 
-// numbers takes all values that are no texts and returns the column of the first that is not what it should be, or -1.
+// plain takes the values of a line in which nothing is escaped.
+func (t *text) plain(l *layout) bool {
+	for i := range l.columns {
+		c, v := &l.columns[i], t.values[i]
+		done, ok := t.draft.number(c, v)
+		if !ok {
+			return false
+		}
+		if done {
+			continue
+		}
+		if len(v) == 1 && v[0] == '-' {
+			v = nil
+			if c.to == toRequest {
+				v = []byte{}
+			}
+		}
+		t.draft.text(c, v)
+	}
+	return true
+}
+
+// numbers takes all values that are no texts, before any of these is unescaped, and returns the column of the first that is
+// not what it should be, or -1.
 func (t *text) numbers(l *layout) int {
 	for i := range l.columns {
 		done, ok := t.draft.number(&l.columns[i], t.values[i])
@@ -49,22 +75,14 @@ func (t *text) numbers(l *layout) int {
 	return -1
 }
 
-// texts takes what numbers left. In a line that is plain nothing is escaped.
-func (t *text) texts(l *layout, plain bool) {
-	plain = plain && l.escape == logformat.Default
-
+// texts takes what numbers left.
+func (t *text) texts(l *layout) {
 	for i := range l.columns {
 		v := t.values[i]
 		if v == nil {
 			continue
 		}
-		switch {
-		case (l.dash || plain) && len(v) == 1 && v[0] == '-':
-			v = nil
-		case !plain:
-			v = l.parser.Value(v)
-		}
-		if v == nil && l.columns[i].to == toRequest {
+		if v = l.parser.Value(v); v == nil && l.columns[i].to == toRequest {
 			v = []byte{}
 		}
 		t.draft.text(&l.columns[i], v)

@@ -15,6 +15,7 @@ import (
 // Options say how logs are read. The zero value recognises each log's format.
 type Options struct {
 	Format  *Format   // of all logs; nil recognises that of each by its first lines
+	Likely  []*Format // where Format is nil: those that are tried before the ones with names
 	Stdin   io.Reader // what the name "-" reads
 	Workers int       // goroutines that parse; 0 is one for each processor
 }
@@ -55,7 +56,7 @@ func Open(names []string, o Options) (*Reader, error) {
 				return nil, errors.New("reading logs: standard input can be read once")
 			}
 		}
-		s, size, err := newStream(name, o.Stdin, o.Format, &r.read)
+		s, size, err := newStream(name, &o, &r.read)
 		if err != nil {
 			r.close()
 			return nil, err

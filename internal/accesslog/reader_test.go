@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/limitgate/limitgate/internal/logformat"
 )
 
 // line is a line of a common log, so many milliseconds into a day.
@@ -414,5 +415,65 @@ func TestBlocksMakeNoGarbage(t *testing.T) {
 		if got := testing.AllocsPerRun(20, parse); got != 0 {
 			t.Errorf("%s: got %v allocations, want 0", name, got)
 		}
+	}
+}
+
+// TestFilesWaitTheirTurn: of rotated logs no more are open than overlap.
+func TestFilesWaitTheirTurn(t *testing.T) {
+	var files []any
+	for day := range 20 {
+		files = append(files, fmt.Sprint(day), strings.Repeat(line(time.Duration(day)*time.Hour, 1), 100))
+	}
+	r, err := Open(write(t, files...), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; ; n++ {
+		_, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			if n != 20 {
+				t.Errorf("got %d batches, want one for each file", n)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open := len(r.active); open > 1 || len(r.waiting) != 19-n {
+			t.Fatalf("batch %d: %d logs are open, %d wait", n, open, len(r.waiting))
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A format that is likely is tried before the ones with names, and gives way to those that fit better.
+func TestLikely(t *testing.T) {
+	likely, err := ParseFormat(`$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_x_key"`, logformat.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unfit, err := ParseFormat(`$msec $request`, logformat.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "access.log")
+	line := `192.0.2.1 - - [29/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "x"` + "\n"
+	if err := os.WriteFile(name, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		likely []*Format
+		want   string
+	}{{nil, "combined"}, {[]*Format{unfit, likely}, likely.Name()}, {[]*Format{unfit}, "combined"}} {
+		r, err := Open([]string{name}, Options{Likely: c.likely})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Sources()[0].Format; got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+		r.Close()
 	}
 }

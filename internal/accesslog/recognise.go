@@ -12,19 +12,23 @@ import (
 const sampled = 200
 
 // recognise finds the format of a log by its first lines: the named one that fits most of them, at least half of them, and of
-// two that fit as many the first one of known. A log without lines has none.
-func recognise(sample []byte) (*Format, error) {
+// two that fit as many the first one: those of first come before those of known. A log without lines has none.
+func recognise(sample []byte, first []*Format) (*Format, error) {
 	lines := firstLines(sample)
 	if len(lines) == 0 {
 		return nil, nil
 	}
-	var best *Format
-	most := 0
+	tried := slices.Clone(first)
 	for _, k := range known() {
 		f, err := k.make()
 		if err != nil {
 			return nil, fmt.Errorf("the format %s: %w", k.name, err)
 		}
+		tried = append(tried, f)
+	}
+	var best *Format
+	most := 0
+	for _, f := range tried {
 		n := 0
 		for _, line := range lines {
 			if f.fits(line) {

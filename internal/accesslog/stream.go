@@ -18,7 +18,8 @@ const sniffed = 64 << 10
 type stream struct {
 	source *Source
 	format *Format
-	first  int64 // the stamp of its first record, as far as the sample tells
+	likely []*Format // that are tried first where format is nil
+	first  int64     // the stamp of its first record, as far as the sample tells
 
 	file  *os.File  // that is open, if it is one
 	text  io.Reader // of what is open, unpacked
@@ -49,10 +50,10 @@ func (c *counting) Read(p []byte) (int, error) {
 
 // newStream looks at the beginning of a log: how it is packed, what its format is and when it begins. size is Unknown where
 // it has none.
-func newStream(name string, stdin io.Reader, format *Format, read *atomic.Int64) (s *stream, size int64, err error) {
-	s = &stream{source: &Source{Name: name}, format: format, first: math.MinInt64}
+func newStream(name string, o *Options, read *atomic.Int64) (s *stream, size int64, err error) {
+	s = &stream{source: &Source{Name: name}, format: o.Format, likely: o.Likely, first: math.MinInt64}
 	size = Unknown
-	in := stdin
+	in := o.Stdin
 	count := &atomic.Int64{}
 	if name == "-" {
 		count = read
@@ -108,7 +109,7 @@ func (s *stream) sniff(in io.Reader) error {
 		sample = sample[:k+1]
 	}
 	if s.format == nil {
-		if s.format, err = recognise(sample); err != nil {
+		if s.format, err = recognise(sample, s.likely); err != nil {
 			return err
 		}
 		s.source.Recognised = s.format != nil

@@ -96,19 +96,7 @@ func TestFormats(t *testing.T) {
 				t.Errorf("malformed lines: %v", s.Examples)
 			}
 			got = fmt.Sprintf("%s: %d lines, open %v\n%s\n\n%s", s.Format, s.Lines, s.Open, strings.Join(s.Variables, " "), got)
-			want := strings.TrimSuffix(log, ".log") + ".want"
-			if *update {
-				if err := os.WriteFile(want, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			text, err := os.ReadFile(want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(text) {
-				t.Errorf("got\n%s\nwant\n%s", got, text)
-			}
+			golden(t, name, got)
 			f, err := ParseFormat(name, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -118,5 +106,42 @@ func TestFormats(t *testing.T) {
 				t.Errorf("by its name it is read as\n%s", given)
 			}
 		})
+	}
+}
+
+// TestRealNginx reads what nginx 1.22.1 wrote for odd requests: quotes, bytes that are no text, a user with the text that
+// follows it, the first bytes of TLS, nothing, HTTP/0.9, an absolute URI, no Host.
+func TestRealNginx(t *testing.T) {
+	const all = `$remote_addr:$remote_port - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" ` +
+		`"$http_user_agent" rt=$request_time urt=$upstream_response_time us=$upstream_status msec=$msec len=$request_length ` +
+		`sent=$bytes_sent key="$http_x_api_key" lrs=$limit_req_status bin="$binary_remote_addr" $uri?$args`
+	for log, format := range map[string]string{"nginx-all": all, "nginx-json": "json"} {
+		f, err := ParseFormat(format, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, sources := readAll(t, []string{filepath.Join("testdata", log+".log")}, Options{Format: f})
+		if s := sources[0]; s.Malformed != 0 || s.Lines != 12 {
+			t.Errorf("%s: %d lines, malformed: %v", log, s.Lines, s.Examples)
+		}
+		golden(t, log, got)
+	}
+}
+
+// golden compares what was read with what stands beside the log.
+func golden(t *testing.T, log, got string) {
+	t.Helper()
+	want := filepath.Join("testdata", log+".want")
+	if *update {
+		if err := os.WriteFile(want, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(text) {
+		t.Errorf("got\n%s\nwant\n%s", got, text)
 	}
 }

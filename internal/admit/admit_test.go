@@ -164,6 +164,20 @@ func TestGiveBackIsOfOneLimit(t *testing.T) {
 	}
 }
 
+func TestCancelGivesBackAll(t *testing.T) {
+	req, conn := limiter(t, limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 5}), limiter(t, limitgate.Conn{Limit: 2})
+	v := begin(New(Config{Limiters: []*limitgate.Limiter{req, conn}}), "k")
+	if a := v.Ask(t.Context()); a.Refused {
+		t.Fatal(a)
+	}
+	if err := v.Cancel(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if x, y := remaining(t, req, "k"), remaining(t, conn, "k"); x != 5 || y != 2 {
+		t.Errorf("remaining: got %d and %d, want 5 and 2", x, y)
+	}
+}
+
 func TestNothingAppendedTakesNoPart(t *testing.T) {
 	a, b := limiter(t, limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 5}), limiter(t, limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 5})
 	g := New(Config{Limiters: []*limitgate.Limiter{a, b}})
@@ -249,5 +263,19 @@ func TestPassingAllocatesNothing(t *testing.T) {
 		}
 	}); n > 0 && !racing.Detector {
 		t.Errorf("got %v allocations, want none", n)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	for want, a := range map[string]limitgate.Algorithm{
+		"at most 10 at once":        limitgate.Conn{Limit: 10},
+		"5r/s, burst 3":             limitgate.Req{Rate: limitgate.PerSecond(5), Burst: 3},
+		"10r/m, at most 20 at once": limitgate.Token{Rate: limitgate.PerMinute(10), Capacity: 20},
+		"7 in 1h0m0s":               limitgate.Count{Limit: 7, Window: time.Hour},
+		"too much":                  limitgate.Pace{Rate: 1000},
+	} {
+		if got := Describe(a); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -177,6 +177,9 @@ func (v *Visit) GiveBack(ctx context.Context, limit int) error {
 	return nil
 }
 
+// Cancel is End for work that did not take place: all that it was charged is given back.
+func (v *Visit) Cancel(ctx context.Context) error { return errors.Join(v.refund(ctx), v.End(ctx)) }
+
 // End gives back the places, whatever has become of ctx, and the visit to its gate: it is not to be used any more. A visit that was
 // refused is ended too.
 func (v *Visit) End(ctx context.Context) error {

@@ -101,7 +101,7 @@ func library(pkg string) bool {
 // public reports whether Go programs import a package for what it does.
 func public(pkg string) bool {
 	switch pkg {
-	case ".", "memzone", "httplimit", "grpclimit", "retry", "retry/grpcretry":
+	case ".", "memzone", "httplimit", "grpclimit", "retry", "retry/grpcretry", "sqllimit":
 		return true
 	}
 	return false

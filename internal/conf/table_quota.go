@@ -32,12 +32,12 @@ func quotaSpecs() []Spec {
 		{Name: "limit_bandwidth_zone", Beyond: true, Contexts: HTTP, Min: 3, Max: 5, Merge: Own, Repeat: true,
 			Usage: "KEY zone=NAME:SIZE rate=BYTES [burst=BYTES] [overflow=evict | reject]", check: (*checker).checkBandwidthZone,
 			Doc: "Declares a zone that counts the bytes of answers. KEY is a text with variables; answers whose key is empty are not held. SIZE is as for limit_req_zone. BYTES of rate " +
-				"is how many bytes a second all answers of a key get together, 1 to 100,000,000,000; burst, 0 by default, is how many a key may be ahead of that before its answers wait. " +
+				"is how many bytes a second all answers of a key get together, 1 to 100,000,000,000; burst, 0 by default, is how many a key may be ahead of that before its answers wait, beside a 25th of a second. " +
 				"A full zone forgets the key that is closest to drained; with overflow=reject an answer of a new key waits until there is room. A changed rate or burst keeps what a key owes."},
 		{Name: "limit_bandwidth", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 1, Usage: "zone=NAME | off", Default: "off",
 			check: (*checker).checkBandwidth,
 			Doc: "Holds answers to the rate of a limit_bandwidth_zone, which all answers of a key share; limit_rate is for each answer alone, and where both are in force the slower acts. " +
-				"An answer goes in pieces of a 25th of a second, and each waits for those of the others that came before, so that answers of a key get equal parts. Bodies count, as they are " +
+				"An answer goes in pieces of a 25th of a second, above 400k a second of 16k or a 200th of a second, and each waits for those of the others that came before, so that answers of a key get equal parts. Bodies count, as they are " +
 				"sent (compressed, if they are), and heads do not. The key is that of when the body begins. A client that leaves gives nothing back; clients of limit_exempt are not held."},
 		{Name: "limit_exempt", Beyond: true, Contexts: httpToLocation, Min: 1, Max: Any, Merge: List, Repeat: true, Usage: "ADDRESS | ADDRESS/BITS | unix: … | none",
 			check: read(ReadExempt),

@@ -48,6 +48,7 @@ type shared struct {
 	files    *logfile.Files
 	zones    *zones
 	sessions *tlsconf.Sessions
+	holds    phase.Holds
 	facts    vars.Facts
 	numbers  map[string]int // of sockets by name
 	temps    atomic.Uint32  // temporary files made so far
@@ -97,7 +98,7 @@ func (s *shared) load() *loaded {
 	l.temp = tempfile.NewSet(&s.temps, system)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
-		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Temp: l.temp,
+		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Holds: &s.holds, Temp: l.temp,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)

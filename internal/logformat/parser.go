@@ -15,6 +15,7 @@ const (
 	Text   Shape = iota // anything
 	Word                // no blank, no quote
 	Number              // digits, a point, a sign, or nothing
+	List                // words of several upstreams: 192.0.2.1:80, 192.0.2.2:80 : unix:/x
 	Times               // numbers of several upstreams: 0.001, 0.002 : -
 	Clock               // 30/Nov/2026:00:43:57 +0000
 )
@@ -29,6 +30,8 @@ func ShapeOf(variable string) Shape {
 	case "upstream_response_time", "upstream_connect_time", "upstream_header_time", "upstream_status",
 		"upstream_response_length", "upstream_bytes_received", "upstream_bytes_sent":
 		return Times
+	case "upstream_addr", "upstream_cache_status":
+		return List
 	case "time_local":
 		return Clock
 	case "time_iso8601", "remote_addr", "realip_remote_addr", "request_method", "server_protocol", "scheme", "request_id",
@@ -49,8 +52,16 @@ func (s Shape) allows(c byte) bool {
 		return c-'0' <= 9 || c == '.' || c == '-' || c == ',' || c == ':' || c == ' '
 	case Word:
 		return c != ' ' && c != '"'
+	case List:
+		return c != '"'
 	}
 	return true
+}
+
+// continues reports whether the list v goes on in what follows it: nginx writes ", " between the tries of one upstream and
+// " : " between upstreams.
+func continues(v, follows []byte) bool {
+	return bytes.HasSuffix(v, []byte(",")) || bytes.HasSuffix(v, []byte(" :")) || bytes.HasPrefix(follows, []byte(" : "))
 }
 
 // holds reports whether a value has the shape. No value at all, which is "-" or nothing, has every shape but that of a clock.
@@ -91,6 +102,7 @@ type step struct {
 	shape  Shape
 	lit    string
 	anchor int        // the byte of lit that is looked for: the one that is rarest in values
+	list   bool       // the value may have several parts with blanks between them
 	quoted bool       // lit begins with the quote that ends the value: no other one may stand in it
 	esc    bool       // a backslash before that quote makes it part of the value
 	class  *[256]bool // what may stand in the value, where that ends it: lit begins with something else
@@ -137,6 +149,7 @@ func NewParser(l Layout) (*Parser, error) {
 	for i := range p.steps {
 		s := &p.steps[i]
 		s.anchor = anchor(s.lit)
+		s.list = s.shape == List || s.shape == Times
 		s.esc = l.Escape != None && s.lit != "" && s.lit[0] == '"'
 		s.quoted = s.esc && !l.Loose && before != "" && before[len(before)-1] == '"'
 		before = s.lit
@@ -188,7 +201,7 @@ func (p *Parser) Split(line []byte, values [][]byte) bool {
 		if s.class != nil {
 			end = s.scan(line, pos, i == last)
 		} else {
-			end = s.find(line, pos, i == last)
+			end = s.find(line, pos, pos, i == last)
 		}
 		if end < 0 || s.class == nil && s.shape != Text && !s.shape.holds(line[pos:end]) {
 			tries := maxTries
@@ -205,40 +218,43 @@ func (s *step) scan(line []byte, pos int, last bool) int {
 	for pos < len(line) && s.class[line[pos]] {
 		pos++
 	}
-	rest := line[pos:]
-	if len(rest) < len(s.lit) || last && len(rest) != len(s.lit) || string(rest[:len(s.lit)]) != s.lit {
-		return -1
+	if rest := line[pos:]; begins(rest, s.lit) && (!last || len(rest) == len(s.lit)) {
+		return pos
 	}
-	return pos
+	return -1
 }
 
-// find returns where the literal text of a step begins, from pos on, or -1. The last one must end with the line.
-func (s *step) find(line []byte, pos int, last bool) int {
+// find returns where the literal text behind a value begins, or -1. The value begins at pos and ends at from or later. The last
+// literal text must end with the line.
+func (s *step) find(line []byte, pos, from int, last bool) int {
 	if s.shape == Clock {
 		end := pos + clockLength
-		if len(line)-end < len(s.lit) || string(line[end:end+len(s.lit)]) != s.lit || last && len(line)-end != len(s.lit) {
+		if from > end || len(line)-end < len(s.lit) || string(line[end:end+len(s.lit)]) != s.lit || last && len(line)-end != len(s.lit) {
 			return -1
 		}
 		return end
 	}
 	if last && !s.quoted {
 		end := len(line) - len(s.lit)
-		if end < pos || string(line[end:]) != s.lit || s.esc && escaped(line[pos:end]) {
+		if end < from || string(line[end:]) != s.lit || s.esc && escaped(line[pos:end]) {
 			return -1
 		}
 		return end
 	}
-	for from := pos + s.anchor; from < len(line); {
+	for from += s.anchor; from < len(line); {
 		k := bytes.IndexByte(line[from:], s.lit[s.anchor])
 		if k < 0 {
 			return -1
 		}
 		at := from + k - s.anchor
 		from += k + 1
+		if s.list && continues(line[pos:at], line[at:]) {
+			continue
+		}
 		if s.esc && line[at] == '"' && at > pos && line[at-1] == '\\' && escaped(line[pos:at]) {
 			continue
 		}
-		if len(line)-at >= len(s.lit) && string(line[at:at+len(s.lit)]) == s.lit && (!last || at+len(s.lit) == len(line)) {
+		if begins(line[at:], s.lit) && (!last || at+len(s.lit) == len(line)) {
 			return at
 		}
 		if s.quoted {
@@ -246,6 +262,19 @@ func (s *step) find(line []byte, pos int, last bool) int {
 		}
 	}
 	return -1
+}
+
+// begins reports whether v begins with a literal text, which is short: a loop is faster than a call.
+func begins(v []byte, lit string) bool {
+	if len(v) < len(lit) {
+		return false
+	}
+	for i := range len(lit) {
+		if v[i] != lit[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // escaped reports whether what follows v is escaped by a backslash at its end.
@@ -267,13 +296,9 @@ func (p *Parser) search(line []byte, pos, i int, values [][]byte, tries *int) bo
 		if *tries--; *tries < 0 || from > len(line) {
 			return false
 		}
-		end := s.find(line, from, last)
+		end := s.find(line, pos, from, last)
 		if end < 0 {
 			return false
-		}
-		if s.esc && escaped(line[pos:end]) {
-			from = end + 1
-			continue
 		}
 		if !s.shape.holds(line[pos:end]) {
 			return false
@@ -297,7 +322,7 @@ func (p *Parser) Explain(line []byte) string {
 	pos := len(p.head)
 	for i := range p.steps {
 		s, last := &p.steps[i], i == len(p.steps)-1
-		end := s.find(line, pos, last)
+		end := s.find(line, pos, pos, last)
 		switch {
 		case end < 0 && s.shape == Clock:
 			return fmt.Sprintf("%q can't be $%s", line[pos:min(len(line), pos+clockLength)], p.Variables[i])

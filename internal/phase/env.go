@@ -38,6 +38,8 @@ type Env struct {
 	Dir string
 	// Sessions are those of TLS, kept for clients that come again; they outlive the configuration.
 	Sessions *tlsconf.Sessions
+	// Holds count the refusals that are held back, over all configurations; nil: this one counts for itself.
+	Holds *Holds
 	// Version is ours, for the pages that name it; "" names none.
 	Version string
 	// Log is where compiling and the running program report what belongs to no request.
@@ -47,7 +49,6 @@ type Env struct {
 	Fixed      bool
 
 	crowds map[string]*Crowd // by zone
-	held   map[string]*Held  // by zone
 }
 
 // Zones hands out zones by name. The same name gives the same state in every program of a process.

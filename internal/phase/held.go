@@ -1,6 +1,9 @@
 package phase
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // MaxHeld is how many refusals of a zone are held back at one time, so that those who are refused can't fill the memory.
 const MaxHeld = 1000
@@ -23,13 +26,30 @@ func (h *Held) Leave() { h.n.Add(-1) }
 // Count is how many are held now.
 func (h *Held) Count() int64 { return h.n.Load() }
 
-// Held returns the count of a zone: one for all scopes of a configuration that use it.
+// Holds are the counts of all zones. They outlive the configuration: what an old one holds back takes places of the new one's. The
+// zero value is none so far. It is safe for concurrent use.
+type Holds struct {
+	mu     sync.Mutex
+	byZone map[string]*Held // guarded by mu
+}
+
+// of returns the count of a zone.
+func (h *Holds) of(zone string) *Held {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.byZone == nil {
+		h.byZone = map[string]*Held{}
+	}
+	if h.byZone[zone] == nil {
+		h.byZone[zone] = &Held{}
+	}
+	return h.byZone[zone]
+}
+
+// Held returns the count of a zone: one for all scopes that use it.
 func (e *Env) Held(zone string) *Held {
-	if e.held == nil {
-		e.held = map[string]*Held{}
+	if e.Holds == nil {
+		e.Holds = &Holds{}
 	}
-	if e.held[zone] == nil {
-		e.held[zone] = &Held{}
-	}
-	return e.held[zone]
+	return e.Holds.of(zone)
 }

@@ -65,6 +65,21 @@ func (s *shaper) SendBody(r *Request, p []byte) error {
 	return r.Stream.SendBody(append([]byte("paced:"), p...))
 }
 
+func (s *shaper) Settle(r *Request) { r.Pace.Turn = Turn{} }
+
+// What a body was charged too much is settled once, where there is something to settle.
+func TestReleaseSettles(t *testing.T) {
+	r := &Request{Shaper: &shaper{}}
+	r.Pace.Turn = Turn{Left: 1, Sent: 9}
+	if err := r.Release(); err != nil || r.Pace.Turn.Sent != 0 {
+		t.Errorf("got %+v, %v, want it settled", r.Pace.Turn, err)
+	}
+	r.Pace.Turn = Turn{Sent: 9}
+	if err := r.Release(); err != nil || r.Pace.Turn.Sent != 9 {
+		t.Errorf("got %+v, %v, want it left alone", r.Pace.Turn, err)
+	}
+}
+
 func TestFilters(t *testing.T) {
 	for _, c := range []struct {
 		names []string

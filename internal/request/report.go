@@ -26,6 +26,10 @@ type Report struct {
 	// that of an error page by now. It is of no meaning without Limits.
 	Scope int
 
+	// Vouched tells that the client's password is known to have been good, or not to have been asked for. Whoever wants the
+	// report says so.
+	Vouched bool
+
 	keys   []byte // those of Limits
 	waited bool   // for its Delay
 }
@@ -40,6 +44,20 @@ type LimitReport struct {
 
 // Reset empties the report and keeps its memory.
 func (p *Report) Reset() { *p = Report{Limits: p.Limits[:0], keys: p.keys[:0]} }
+
+// Retract empties the report of what limits said.
+func (p *Report) Retract() { *p = Report{Limits: p.Limits[:0], keys: p.keys[:0], Vouched: p.Vouched} }
+
+// Undecide takes back what the limits made of a request with a report, and everything behind them, as long as that led to
+// no redirect inside. Places must have been taken from it.
+func (r *Request) Undecide() {
+	r.Report.Retract()
+	r.ReqStatus, r.ConnStatus, r.CountStatus, r.TokenStatus = LimitUnset, LimitUnset, LimitUnset, LimitUnset
+	r.CountLeft, r.TokenLeft = 0, 0
+	r.Detour, r.ErrStatus, r.Places = Detour{}, 0, r.Places[:0]
+	headers, trailers := r.Response.Headers, r.Response.Trailers
+	r.Response = Response{Headers: headers[:0], Trailers: trailers[:0], Length: -1}
+}
 
 // Tell notes what one limit said.
 func (p *Report) Tell(zone, key string, d limitgate.Decision, dryRun bool) {

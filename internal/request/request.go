@@ -208,9 +208,13 @@ func (r *Request) Keeps() bool {
 	return r.Now/ms-r.Conn.Start/ms <= limitgate.Time(s.KeepaliveTime)/ms
 }
 
-// Release gives back what the request holds, once: the filters of its body, and its places of limit_conn.
+// Release gives back what the request holds, once: the filters of its body, what its body was charged too much, and its places
+// of limit_conn.
 func (r *Request) Release() error {
 	r.releaseFilters()
+	if r.Pace.Turn.Left > 0 && r.Shaper != nil {
+		r.Shaper.Settle(r)
+	}
 	var err error
 	for i := range r.Places {
 		err = errors.Join(err, r.Places[i].Release(context.Background()))

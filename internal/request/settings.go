@@ -143,19 +143,29 @@ type Shaper interface {
 	ShapeHead(r *Request) error
 	// SendBody passes p, which is behind all filters, on to r.Stream, no faster than the location allows.
 	SendBody(r *Request, p []byte) error
+	// Settle gives back what Pace says was charged for the body and not sent. It is called when the request ends.
+	Settle(r *Request)
 }
 
 // Pace is how far a response held to limit_rate is, and whose bytes it shares; package shape keeps it.
 type Pace struct {
-	Begun bool   // the rate was looked up
-	Key   []byte // of limit_bandwidth, in request memory; empty: not held
-	Told  bool   // that its zone has no room
-	Held  bool   // the rate counts, and State with it
+	Begun bool // the rate was looked up
+	Turn  Turn // of limit_bandwidth
+	Held  bool // the rate counts, and State with it
 	Rate  int64
 	After int64 // bytes that go before the rate counts
 	Sent  int64 // bytes so far, head and framing included as far as they are known
 	State limitgate.State
 	Seen  limitgate.Time // the last time State was asked or told of
+}
+
+// Turn is how far a response is that shares a rate with others: it is charged so much at a time, and sends that when it is due.
+type Turn struct {
+	Key    []byte           // whose rate it is, in request memory; empty: not held
+	Told   bool             // that its zone has no room
+	Left   int64            // bytes that are charged and not sent
+	Sent   int64            // bytes of the body so far
+	Charge limitgate.Charge // of the turn
 }
 
 // LimitStatus is the outcome of a kind of limit over one request, for $limit_req_status and $limit_conn_status.

@@ -106,7 +106,8 @@ func (s *Simulator) decide(m *sim) (held bool, err error) {
 	s.serial = v.Conn.Serial
 	s.gate.Program.Arrive(&v.Request)
 	m.turn = s.queue.join()
-	held, err = s.gate.Decide(m)
+	s.gate.Approach(v)
+	held, err = s.gate.Decide(m, 0)
 	m.held = held
 	return held, err
 }

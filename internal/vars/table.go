@@ -32,7 +32,8 @@ type Table struct {
 	defined map[string]*definition
 	slots   int
 
-	requestID *definition // once it is used
+	used      map[string]bool // names that were looked up
+	requestID *definition     // once it is used
 }
 
 // NewTable returns a table of the built-in variables.
@@ -49,7 +50,7 @@ func NewTable(f Facts) *Table {
 	if f.PID == 0 {
 		f.PID = os.Getpid()
 	}
-	t := &Table{facts: f, defined: map[string]*definition{}}
+	t := &Table{facts: f, defined: map[string]*definition{}, used: map[string]bool{}}
 	t.clock.wall = f.Wall
 	return t
 }
@@ -61,6 +62,7 @@ func (t *Table) Slots() int { return t.slots }
 // Lookup returns the variable of a name, without its dollar sign and in any case. The error is an *Error.
 func (t *Table) Lookup(name string) (Variable, error) {
 	name = strings.ToLower(name)
+	t.used[name] = true
 	if d := t.defined[name]; d != nil {
 		return d.value, nil
 	}
@@ -69,6 +71,9 @@ func (t *Table) Lookup(name string) (Variable, error) {
 	}
 	return nil, &Error{Msg: `unknown "` + name + `" variable`, Help: unknownHelp(name), Late: true}
 }
+
+// Used tells whether a variable was looked up, by its name in lower case.
+func (t *Table) Used(name string) bool { return t.used[name] }
 
 // unknownHelp tells names of nginx that are not here from misspelt ones.
 func unknownHelp(name string) string {

@@ -34,7 +34,8 @@ func BenchmarkDecide(b *testing.B) {
 		r := &m.v.Request
 		r.Method, r.Target, r.URI, r.Host, r.Major, r.Minor = method, target, path, host, 1, 1
 		g.Program.Arrive(r)
-		if _, err := g.Decide(m); err != nil {
+		g.Approach(&m.v)
+		if _, err := g.Decide(m, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,28 +9,40 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/pipeline"
+	"github.com/limitgate/limitgate/internal/vars"
 )
 
-// Gate is a configuration and the states of its limits, on a time line. It belongs to one goroutine.
+// Gate is a configuration and the states of its limits, on a time line, or on several: lanes, which know nothing of each other.
+// It belongs to one goroutine.
 type Gate struct {
 	Config  *conf.Config
 	Program *pipeline.Program
-	Rules   h1.Rules       // by which heads are read
-	now     limitgate.Time // what the configuration's variables take for the time
+	Zones   []phase.ZoneSpec // that the configuration declares, in the order in which it is compiled
+	Rules   h1.Rules         // by which heads are read
+	Vars    *vars.Table
 
+	now    limitgate.Time // what the configuration's variables take for the time
+	lanes  []lane
+	lane   int                 // the one that the gate is in
+	places [][]limitgate.Place // memory for places
+	warmth uint64              // of no meaning
+}
+
+// lane is a time line and what is to happen on it.
+type lane struct {
 	offset int64 // what clocks were set back by, so far
 	latest int64 // the end of the time line
 	agenda agenda
-	held   int                 // visitors in agenda
-	places [][]limitgate.Place // memory for places
+	held   int // visitors in agenda
 }
 
 // Visitor is who sends a request through a Gate.
 type Visitor interface {
 	// Visit is the request.
 	Visit() *Visit
-	// Ended is called when the request is decided on, once. The visit is the visitor's again.
+	// Ended is called when the request is decided on, once in each lane. The visit is the visitor's again.
 	Ended() error
 }
 
@@ -39,46 +51,101 @@ const (
 	never = int64(math.MaxInt64)
 )
 
-// Decide takes a request through the program, after all that happens before it: ends of others come first. It reports true
-// where the request is delayed and goes on later: the gate keeps the visitor until then.
-func (g *Gate) Decide(who Visitor) (held bool, err error) {
-	v := who.Visit()
-	at := int64(v.Request.Now)
-	due := plus(at, g.offset)
-	if due < g.latest-late {
-		g.offset = g.latest - at
-		due = g.latest
+// Approach takes a request through the program as far as its limits. It depends on no state of any limit, so that requests may be
+// approached before those in front of them are decided on, unless the configuration asks for the time.
+func (g *Gate) Approach(v *Visit) {
+	g.now = v.Request.Now
+	v.trial.Approach(g.Program, &v.Request)
+	v.sole.Limiter = nil
+	if s, sole := v.trial.Sole(); sole {
+		v.sole, v.key = s, append(v.key[:0], s.Key...)
+		v.sole.Key = v.key
 	}
-	g.latest = max(g.latest, due)
-	if err := g.pass(g.latest); err != nil {
-		return false, err
+}
+
+// Warm readies the states that the limit of a request needs, if they are known: it is worth its time for many requests in a row
+// that were approached.
+func (g *Gate) Warm(v *Visit) {
+	if v.sole.Limiter == nil {
+		return
+	}
+	if z, is := v.sole.Limiter.Zone().(*lanedZone); is {
+		g.warmth += z.warm(limitgate.BytesKey(v.key))
+	}
+}
+
+// Decide lets the limits decide on a request that was approached, at its own instant in one of the lanes, after all that happens
+// there before it: ends of others come first. It reports true where the request is delayed and goes on later: the gate keeps the
+// visitor until then. Another lane may decide on the request again, once Again is asked for.
+func (g *Gate) Decide(who Visitor, lane int) (held bool, err error) {
+	v := who.Visit()
+	g.lane, v.Lane = lane, lane
+	l := &g.lanes[lane]
+	at := int64(v.Request.Now)
+	due := plus(at, l.offset)
+	if due < l.latest-late {
+		l.offset = l.latest - at
+		due = l.latest
+	}
+	l.latest = max(l.latest, due)
+	if len(l.agenda) > 0 {
+		if err := g.pass(l, l.latest); err != nil {
+			return false, err
+		}
 	}
 	g.now = v.Request.Now
-	if v.trial.Begin(g.Program, &v.Request) {
-		g.agenda.add(task{due: plus(due, int64(v.Report.Delay)), serial: v.Conn.Serial, visitor: who})
-		g.held++
+	if v.sole.Limiter != nil {
+		d, err := v.sole.Take(v.Request.Now, &v.Report)
+		if err != nil {
+			return false, fmt.Errorf("asking a limit: %w", err)
+		}
+		if d.Admitted() || v.sole.DryRun {
+			v.Report.Scope = v.Request.Location
+			v.trial.Admit()
+			return false, who.Ended()
+		}
+		v.Report.Retract()
+	}
+	v.decided = true
+	if v.trial.Decide() {
+		l.agenda.add(task{due: plus(due, int64(v.Report.Delay)), serial: v.Conn.Serial, visitor: who})
+		l.held++
 		return true, nil
 	}
-	return false, g.ended(who, v, plus(due, int64(v.Report.Delay)))
+	return false, g.ended(l, who, plus(due, int64(v.Report.Delay)))
 }
 
 // Drain decides what still waits, as if nothing else came. Places that are held then stay held.
 func (g *Gate) Drain() error {
-	for g.held > 0 {
-		if err := g.pass(g.agenda[0].due); err != nil {
-			return err
+	for i := range g.lanes {
+		g.lane = i
+		for l := &g.lanes[i]; l.held > 0; {
+			if err := g.pass(l, l.agenda[0].due); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+// Timely tells whether the configuration asks for the time, or for chance: then the way of a request may depend on the instant at
+// which it is approached.
+func (g *Gate) Timely() bool {
+	for _, name := range [...]string{"msec", "time_local", "time_iso8601", "request_time", "connection_time", "request_id"} {
+		if g.Vars.Used(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // wall is the virtual time as people read it.
 func (g *Gate) wall() time.Time { return time.Unix(0, int64(g.now)) }
 
-// pass lets happen what is due until t.
-func (g *Gate) pass(t int64) error {
-	for len(g.agenda) > 0 && g.agenda[0].due <= t {
-		k := g.agenda.next()
+// pass lets happen what is due in the lane that the gate is in until t.
+func (g *Gate) pass(l *lane, t int64) error {
+	for len(l.agenda) > 0 && l.agenda[0].due <= t {
+		k := l.agenda.next()
 		if k.visitor == nil {
 			if err := release(k.places); err != nil {
 				return err
@@ -86,11 +153,11 @@ func (g *Gate) pass(t int64) error {
 			g.places = append(g.places, k.places[:0])
 			continue
 		}
-		g.held--
+		l.held--
 		v := k.visitor.Visit()
 		g.now = limitgate.Time(plus(int64(v.Request.Now), int64(v.Report.Delay)))
 		v.trial.Resume()
-		if err := g.ended(k.visitor, v, k.due); err != nil {
+		if err := g.ended(l, k.visitor, k.due); err != nil {
 			return err
 		}
 	}
@@ -99,13 +166,14 @@ func (g *Gate) pass(t int64) error {
 
 // ended tells of a request that is decided and goes on at an instant of the time line. Its places stay held until it leaves:
 // at once, if it never comes to the content.
-func (g *Gate) ended(who Visitor, v *Visit, at int64) error {
+func (g *Gate) ended(l *lane, who Visitor, at int64) error {
+	v := who.Visit()
 	if len(v.Request.Places) > 0 {
 		stay := v.Stay
 		if !v.trial.Served {
 			stay = 0
 		}
-		g.agenda.add(task{due: plus(at, stay), serial: v.Conn.Serial, places: v.Request.Places})
+		l.agenda.add(task{due: plus(at, stay), serial: v.Conn.Serial, places: v.Request.Places})
 		v.Request.Places = nil
 		if n := len(g.places); n > 0 {
 			v.Request.Places, g.places = g.places[n-1], g.places[:n-1]

@@ -12,7 +12,6 @@ import (
 	"github.com/limitgate/limitgate/internal/pipeline"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
-	"github.com/limitgate/limitgate/memzone"
 )
 
 // Options say which configuration decides.
@@ -42,7 +41,11 @@ type ConfigError struct{ List []*conf.Error }
 func (e *ConfigError) Error() string { return e.List[0].Error() }
 
 // Open compiles a configuration. Its zones are empty and live as long as the Gate. Faults are a *ConfigError.
-func Open(o Options) (*Gate, error) {
+func Open(o Options) (*Gate, error) { return OpenLanes(o, 1) }
+
+// OpenLanes is Open with several lanes: each has a time line and states of its own. Requests go through them one by one, so
+// that what would become of the same traffic under several assumptions is known after one pass.
+func OpenLanes(o Options, lanes int) (*Gate, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -50,10 +53,11 @@ func Open(o Options) (*Gate, error) {
 	if errs.Failed() {
 		return nil, &ConfigError{errs.List()}
 	}
-	g := &Gate{Config: cfg}
+	g := &Gate{Config: cfg, lanes: make([]lane, lanes)}
 	clock := func() limitgate.Time { return g.now }
+	g.Vars = vars.NewTable(vars.Facts{Now: clock, Wall: g.wall})
 	env := &phase.Env{
-		Vars: vars.NewTable(vars.Facts{Now: clock, Wall: g.wall}), Errors: errs, Zones: zones{}, Files: phase.NoFiles{}, Now: clock,
+		Vars: g.Vars, Errors: errs, Zones: zones{g, map[string]*lanedZone{}}, Files: phase.NoFiles{}, Now: clock,
 		Prefix: o.Prefix, Dir: filepath.Dir(o.File), Fixed: o.Arithmetic != "",
 	}
 	if o.Arithmetic == "nginx" {
@@ -77,27 +81,3 @@ func Open(o Options) (*Gate, error) {
 
 // mostHead is larger than any head that somebody makes, in bytes.
 const mostHead = 32 << 20
-
-// zones makes each zone once. It implements phase.Zones.
-type zones map[string]*memzone.Zone
-
-// Zone returns the zone of a name.
-func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
-	if z[spec.ID()] == nil {
-		parts := 0
-		for id := range z {
-			if spec.Beside(id) {
-				parts++
-			}
-		}
-		if err := spec.Grow(parts); err != nil {
-			return nil, err
-		}
-		c := memzone.Config{Bytes: spec.Bytes, Seed: 1} // what a full zone does is the same in every run
-		if spec.Reject {
-			c.Overflow = memzone.Reject
-		}
-		z[spec.ID()] = memzone.New(c)
-	}
-	return z[spec.ID()], nil
-}

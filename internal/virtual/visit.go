@@ -8,6 +8,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/phase/limit"
 	"github.com/limitgate/limitgate/internal/pipeline"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -19,9 +20,13 @@ type Visit struct {
 	Conn    request.Conn
 	Report  request.Report
 	Stay    int64 // how long the request is worked on once its limits let it go on, in nanoseconds
+	Lane    int   // of the gate, in which it was decided on; set by it
 
-	trial pipeline.Trial
-	head  h1.Request
+	trial   pipeline.Trial
+	sole    limit.Sole // that decides on the request; without a Limiter: the trial does
+	key     []byte     // of sole
+	decided bool       // by the trial
+	head    h1.Request
 }
 
 // Reset makes v ready for a request that comes from addr at an instant, in nanoseconds. serial orders requests of one instant.
@@ -33,7 +38,20 @@ func (v *Visit) Reset(serial uint64, at int64, addr netip.AddrPort) {
 	r.Report = &v.Report
 	v.Conn = request.Conn{Serial: serial, Requests: 1, PeerAddr: addr, Start: limitgate.Time(at)}
 	r.Start, r.Now, r.ClientAddr = limitgate.Time(at), limitgate.Time(at), addr
-	v.Stay = 0
+	v.Stay, v.decided = 0, false
+}
+
+// Again readies a request that was decided on in one lane for another one, at another instant. It reports false where that needs
+// a new beginning: what came behind the limits changed the request.
+func (v *Visit) Again(at int64) bool {
+	if !v.decided {
+		v.Report.Retract()
+	} else if !v.trial.Again() {
+		return false
+	}
+	v.decided = false
+	v.Request.Start, v.Request.Now, v.Conn.Start = limitgate.Time(at), limitgate.Time(at), limitgate.Time(at)
+	return true
 }
 
 // Read makes the request that the HTTP/1.1 edge would make of a head, which must last as long as the request. A head that the

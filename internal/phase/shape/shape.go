@@ -104,10 +104,17 @@ func (h *Handler) SendBody(r *request.Request, p []byte) error {
 
 // pass sends p, which the response itself may send now, when those it shares its bandwidth with let it.
 func (h *Handler) pass(r *request.Request, p []byte) error {
-	if h.share == nil || len(r.Pace.Key) == 0 {
+	if h.share == nil || len(r.Pace.Turn.Key) == 0 {
 		return r.Stream.SendBody(p)
 	}
 	return h.share.send(r, p, h.now)
+}
+
+// Settle implements request.Shaper.
+func (h *Handler) Settle(r *request.Request) {
+	if h.share != nil {
+		h.share.settle(r, h.now())
+	}
 }
 
 // hold sends what there is and waits. Only now is it known how much the head and the framing came to, which count as they

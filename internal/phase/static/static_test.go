@@ -31,6 +31,8 @@ func (p parts) ShapeHead(r *request.Request) error {
 
 func (parts) SendBody(r *request.Request, p []byte) error { return r.Stream.SendBody(p) }
 
+func (parts) Settle(*request.Request) {}
+
 func TestParts(t *testing.T) {
 	h := compile(t, tree(t), "/", "")
 	for _, c := range []struct {

@@ -1,0 +1,240 @@
+package replay
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/vars"
+	"github.com/limitgate/limitgate/internal/virtual"
+)
+
+// tally is what a run counts.
+type tally struct {
+	n      [verdicts]int64
+	dry    [verdicts]int64 // what limits in dry run would have made of requests
+	unread int64           // requests that could not be read
+	zones  []zoneTally
+	blocks []blockTally // by their number in the program
+	series series
+	delays histogram // of requests that wait
+	before peak      // of what would come to the upstream without limits
+	after  peak
+	hits   *hits // nil unless this is the run that tells who was hit
+}
+
+// zoneTally is what a zone did. A request counts as delayed or rejected where this zone bound.
+type zoneTally struct {
+	spec  phase.ZoneSpec
+	n     [verdicts]int64
+	dry   [verdicts]int64
+	keys  *top    // that were refused, or would have been in dry run
+	crowd *demand // of a limit_conn
+
+	text, binary string // how keys name clients: a variable of bytes, and the same for people; "" where they do not
+}
+
+// blockTally is what happened to requests in a block.
+type blockTally struct {
+	n   [verdicts]int64
+	dry [verdicts]int64
+}
+
+// hits are who was refused.
+type hits struct {
+	clients *top
+	agents  *top
+	paths   *top
+	flight  flight
+	show    map[string]vars.Variable
+	key     []byte
+	part    []byte
+}
+
+func newTally(g *virtual.Gate, hit bool) *tally {
+	t := &tally{blocks: make([]blockTally, g.Program.Blocks())}
+	table := vars.NewTable(vars.Facts{})
+	for _, spec := range g.Zones {
+		spec.Directive = strings.TrimSuffix(spec.Directive, "_zone")
+		switch spec.Directive {
+		case "limit_req", "limit_conn", "limit_count", "limit_token":
+		default:
+			continue
+		}
+		z := zoneTally{spec: spec}
+		if hit {
+			z.keys = newTop(topPlaces)
+			if spec.Directive == "limit_conn" {
+				z.crowd = &demand{keys: map[string]*crowd{}}
+			}
+			z.binary, z.text = naming(spec.Key)
+		}
+		t.zones = append(t.zones, z)
+	}
+	if hit {
+		t.hits = &hits{clients: newTop(topPlaces), agents: newTop(topPlaces), paths: newTop(topPlaces), show: map[string]vars.Variable{}}
+		for _, name := range [...]string{"binary_remote_addr", "remote_addr", "binary_client_network", "client_network"} {
+			if v, err := table.Lookup(name); err == nil {
+				t.hits.show[name] = v
+			}
+		}
+	}
+	return t
+}
+
+// naming returns the variables by which a key tells clients in bytes and in text.
+func naming(key string) (binary, text string) {
+	pieces, err := vars.Split(key)
+	if err != nil {
+		return "", ""
+	}
+	for _, p := range pieces {
+		if name, is := strings.CutPrefix(strings.ToLower(p.Variable), "binary_"); is {
+			return "binary_" + name, name
+		}
+	}
+	return "", ""
+}
+
+// add counts a request that is decided.
+func (t *tally) add(m *visit) fate {
+	v := &m.visit
+	r, p := &v.Request, &v.Report
+	at := int64(r.Now)
+	if m.e.broken {
+		t.unread++
+	}
+	what, block, zone := unasked, r.Location, -1
+	if len(p.Limits) > 0 {
+		what, block = verdictOf(p.Outcome), p.Scope
+		zone = t.limits(m, what)
+	}
+	t.n[what]++
+	t.blocks[block].n[what]++
+	if p.Rehearsed > limitgate.Passed {
+		t.dry[verdictOf(p.Rehearsed)]++
+		t.blocks[block].dry[verdictOf(p.Rehearsed)]++
+	}
+	t.series.add(at, what)
+	switch {
+	case what == delayed:
+		t.delays.add(int64(p.Delay), 1)
+		t.before.add(at)
+		t.after.add(at + int64(p.Delay))
+	case what == rejected:
+		t.before.add(at)
+	case v.Served():
+		t.before.add(at)
+		t.after.add(at)
+	}
+	if t.hits != nil {
+		t.hits.flight.begin(instant(at), m.e.stay)
+		if what == rejected {
+			t.hits.add(m)
+		}
+	}
+	return fate{verdict: what, zone: int16(zone), block: int32(block)}
+}
+
+// limits counts what each zone said, and returns the number of the one that delays or refuses the request.
+func (t *tally) limits(m *visit, what verdict) (binds int) {
+	r, p := &m.visit.Request, &m.visit.Report
+	binds = -1
+	bound, dry := -1, -1
+	for i := range p.Limits {
+		l := &p.Limits[i]
+		d := &l.Decision
+		at := &bound
+		if l.DryRun {
+			at = &dry
+		}
+		// Of refusals the first binds, of delays the longest, the later one where they are equal.
+		if d.Outcome > limitgate.Passed && (*at < 0 || d.Outcome > p.Limits[*at].Decision.Outcome ||
+			d.Outcome == limitgate.Delayed && p.Limits[*at].Decision.Outcome == limitgate.Delayed && d.Delay() >= p.Limits[*at].Decision.Delay()) {
+			*at = i
+		}
+	}
+	for i := range p.Limits {
+		l := &p.Limits[i]
+		number := t.zone(l.Zone)
+		if number < 0 {
+			continue
+		}
+		z, said := &t.zones[number], passed
+		switch {
+		case l.DryRun && i == dry:
+			said = verdictOf(l.Decision.Outcome)
+		case !l.DryRun && i == bound && what > passed:
+			said, binds = verdictOf(l.Decision.Outcome), number
+		}
+		if l.DryRun {
+			z.dry[said]++
+		} else {
+			z.n[said]++
+		}
+		if z.keys == nil {
+			continue
+		}
+		if said == rejected {
+			key := t.hits.nameKey(r, z, l.Key)
+			z.keys.add(key)
+			if !l.DryRun {
+				m.e.keys[m.run.which] = append(m.e.keys[m.run.which][:0], key...)
+			}
+		}
+		if z.crowd != nil && z.crowd.begin(instant(r.Now), l.Key, m.e.stay) {
+			z.crowd.name = string(t.hits.nameKey(r, z, l.Key))
+		}
+	}
+	return binds
+}
+
+// zone returns the number of a zone.
+func (t *tally) zone(name string) int {
+	for i := range t.zones {
+		if t.zones[i].spec.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// nameKey writes a key so that people can read it: the bytes of an address become its text.
+func (h *hits) nameKey(r *request.Request, z *zoneTally, key []byte) []byte {
+	binary, text := h.show[z.binary], h.show[z.text]
+	if binary == nil || text == nil {
+		return key
+	}
+	h.part, _ = binary(r, h.part[:0])
+	i := bytes.Index(key, h.part)
+	if i < 0 || len(h.part) == 0 {
+		return key
+	}
+	h.key = append(h.key[:0], key[:i]...)
+	h.key, _ = text(r, h.key)
+	h.key = append(h.key, key[i+len(h.part):]...)
+	return h.key
+}
+
+// add counts a request that was refused.
+func (h *hits) add(m *visit) {
+	r, e := &m.visit.Request, m.e
+	h.key = request.AppendAddr(h.key[:0], r.ClientAddr.Addr())
+	h.clients.add(h.key)
+	path := e.of(e.path)
+	if !e.parsed {
+		path, _, _ = bytes.Cut(e.of(e.target), []byte{'?'})
+	}
+	h.paths.add(path)
+	agent := noAgent
+	for i := range e.headers {
+		if e.headers[i].name == agentName {
+			agent = e.of(e.headers[i].value)
+		}
+	}
+	h.agents.add(agent)
+}
+
+var noAgent = []byte("-")
