@@ -2,9 +2,14 @@
 # make test         everything that must hold, with what it needs installed first (root on Debian)
 # make bench        the measured comparisons; slow, and only worth reading on a quiet machine
 
+<<<<<<< HEAD
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise. PostgreSQL's programs are in a
 # folder of their own.
 NEEDS := nginx wrk gcc strace openssl
+=======
+# What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
+NEEDS := nginx wrk gcc strace openssl redis-server
+>>>>>>> redis
 
 .PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
 

@@ -56,7 +56,7 @@ func (c *calendar) span(now int64) (from, until, every int64) {
 		// As long as the place keeps its offset they are alike; an hour of it will do.
 		begin, end := time.UnixMilli(now).In(c.place).ZoneBounds()
 		w, hour := c.window.Milliseconds(), time.Hour.Milliseconds()
-		if from = until - w; !begin.IsZero() {
+		if from = max(until-w, 0); !begin.IsZero() {
 			from = max(from, begin.UnixMilli())
 		}
 		if more := until + hour - w; end.IsZero() || more <= end.UnixMilli() {

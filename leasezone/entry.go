@@ -99,7 +99,7 @@ func (e *entry) decide(now limitgate.Time, cost limitgate.Cost, m limitgate.Mode
 		return d, c, false
 	}
 	after, d := e.limit.Step(e.word, early, cost)
-	lag := early.Sub(late.Add(-e.wide)) // by which the estimate will be earlier, later on
+	lag := early.Sub(now.Add(e.off - e.wide)) // by which the estimate will be earlier, later on
 	switch {
 	case d.Outcome == limitgate.Rejected && after != e.word: // what it cuts is to be stored
 		return d, c, false

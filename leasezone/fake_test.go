@@ -125,6 +125,12 @@ func (f *distant) GiveBack(ctx context.Context, now limitgate.Time, asks []limit
 	f.calls++
 	f.mu.Unlock()
 	for _, q := range asks {
+		f.mu.Lock()
+		behind := f.states[q.Key].s != q.Charge.After
+		f.mu.Unlock()
+		if _, window := q.Limit.Algorithm.(limitgate.Count); behind && !window {
+			continue
+		}
 		_ = f.RefundKey(ctx, now, q.Limit, q.Key, q.Charge)
 	}
 	return nil

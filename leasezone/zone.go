@@ -18,7 +18,8 @@ type Strict interface {
 	// Joint, and it tells State and At of each ask.
 	limitgate.Joint
 
-	// GiveBack is RefundKey of many: each ask's Charge, by its Zone, Limit and Key. Nothing is tried again.
+	// GiveBack is RefundKey of many: each ask's Charge, by its Zone, Limit and Key; but of a bucket nothing is given back that others
+	// were charged behind. Nothing is tried again.
 	GiveBack(ctx context.Context, now limitgate.Time, asks []limitgate.Ask) error
 }
 

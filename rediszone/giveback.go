@@ -9,8 +9,9 @@ import (
 	"github.com/limitgate/limitgate"
 )
 
-// GiveBack is RefundKey of many, sent together: each ask's Charge, by its Limit and Key, in its Zone, which is one that Joins. What
-// gets no answer may have been given back; it is not tried again.
+// GiveBack gives back what was charged ahead and never used, of many keys together: each ask's Charge, by its Limit and Key, in its Zone,
+// which is one that Joins. Of a bucket it does so only if nothing was charged behind it: RefundKey would move that up, and who
+// uses it later than it was charged would then be too late. What gets no answer may have been given back; it is not tried again.
 func (z *Zone) GiveBack(ctx context.Context, now limitgate.Time, asks []limitgate.Ask) error {
 	c, err := z.store.Client()
 	if err != nil {
@@ -21,7 +22,7 @@ func (z *Zone) GiveBack(ctx context.Context, now limitgate.Time, asks []limitgat
 	for i := range asks {
 		q := &asks[i]
 		of := q.Zone.(*Zone)
-		s, args := of.undoing(now, q.Limit, q.Charge)
+		s, args := of.undoing(now, q.Limit, q.Charge, bucket(q.Limit.Kind))
 		calls[i] = undoCall{s, of.key(q.Limit, q.Key), args}
 		cmds[i] = c.B().Evalsha().Sha1(s.sha).Numkeys(1).Key(calls[i].key).Arg(args...).Build()
 	}
@@ -41,4 +42,9 @@ type undoCall struct {
 	script *script
 	key    string
 	args   []string
+}
+
+// bucket tells whether the states of a kind are debts that are paid one after the other.
+func bucket(k limitgate.Kind) bool {
+	return k != limitgate.KindFixed && k != limitgate.KindSliding && k != limitgate.KindLog
 }

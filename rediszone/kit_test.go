@@ -38,3 +38,14 @@ func zones(s *rediszone.Store) zonetest.Factory {
 func TestKit(t *testing.T) {
 	zonetest.Run(t, zones(dial(t, redistest.Start(t).URL())))
 }
+
+// What depends on where the keys lie, in a cluster.
+func TestKitInCluster(t *testing.T) {
+	f := zones(dial(t, redistest.Cluster(t)[1].URL()))
+	for name, test := range map[string]func(testing.TB, zonetest.Factory){
+		"ExactVectors": zonetest.ExactVectors, "ConnVectors": zonetest.ConnVectors, "AllExact": zonetest.AllExact, "AllSameState": zonetest.AllSameState,
+		"AllConservation": zonetest.AllConservation, "ConnConservation": zonetest.ConnConservation, "AcquireAll": zonetest.AcquireAll, "Resets": zonetest.Resets,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, f) })
+	}
+}

@@ -7,9 +7,12 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +25,8 @@ import (
 type Server struct {
 	Port string
 	Dir  string
+
+	secret string // of --requirepass
 
 	t    testing.TB
 	args []string
@@ -39,6 +44,9 @@ func Start(t testing.TB, args ...string) *Server {
 		"--port", s.Port, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--appendonly", "no",
 		"--unixsocket", s.Socket(), "--loglevel", "warning",
 	}, args...)
+	if i := slices.Index(args, "--requirepass"); i >= 0 {
+		s.secret = args[i+1]
+	}
 	s.Run()
 	return s
 }
@@ -56,11 +64,16 @@ func (s *Server) Run() {
 	go func(cmd *exec.Cmd, done chan struct{}) { _ = cmd.Wait(); close(done) }(s.cmd, s.done)
 	s.t.Cleanup(s.Kill)
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if a, err := s.ask("PING"); err == nil && (strings.HasPrefix(a, "+PONG") || strings.HasPrefix(a, "-NOAUTH")) {
+		if a, err := s.ask("PING"); err == nil && a == "+PONG" {
 			return
 		}
+		select {
+		case <-s.done:
+			s.t.Fatalf("redis-server ended at start:\n%s", &s.out)
+		default:
+		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("redis-server on %s does not answer:\n%s", s.Addr(), &s.out)
+			s.t.Fatalf("redis-server on %s does not answer", s.Addr())
 		}
 	}
 }
@@ -100,8 +113,8 @@ func (s *Server) Resume() {
 	}
 }
 
-// Do sends one command on a connection of its own, and gives the answer as it is on the wire, its first line. It fails the test
-// if there is none, or if it is an error.
+// Do sends one command on a connection of its own, and gives the answer: a string, or the first line that is on the wire, as in
+// :1 or *2. It fails the test if there is none, or if it is an error.
 func (s *Server) Do(command ...string) string {
 	s.t.Helper()
 	a, err := s.ask(command...)
@@ -111,7 +124,7 @@ func (s *Server) Do(command ...string) string {
 	return a
 }
 
-// ask sends a command and reads the first line of the answer; of a string, the string.
+// ask sends a command and reads the answer.
 func (s *Server) ask(command ...string) (string, error) {
 	c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 	if err != nil {
@@ -119,6 +132,17 @@ func (s *Server) ask(command ...string) (string, error) {
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	r := bufio.NewReader(c)
+	if s.secret != "" {
+		if _, err := answer(c, r, "AUTH", s.secret); err != nil {
+			return "", err
+		}
+	}
+	return answer(c, r, command...)
+}
+
+// answer sends a command and reads the answer.
+func answer(c net.Conn, r *bufio.Reader, command ...string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(command))
 	for _, w := range command {
@@ -127,10 +151,13 @@ func (s *Server) ask(command ...string) (string, error) {
 	if _, err := c.Write([]byte(b.String())); err != nil {
 		return "", err
 	}
-	r := bufio.NewReader(c)
 	line, err := r.ReadString('\n')
-	if err == nil && strings.HasPrefix(line, "$") && !strings.HasPrefix(line, "$-") {
-		line, err = r.ReadString('\n')
+	line = strings.TrimRight(line, "\r\n")
+	if n, ok := strings.CutPrefix(line, "$"); ok && err == nil && n != "-1" {
+		size, _ := strconv.Atoi(n)
+		b := make([]byte, size)
+		_, err = io.ReadFull(r, b)
+		line = string(b)
 	}
-	return strings.TrimRight(line, "\r\n"), err
+	return line, err
 }
