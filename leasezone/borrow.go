@@ -34,13 +34,16 @@ func (z *Zone) far(ctx context.Context, now limitgate.Time, l *limitgate.Limit, 
 		if e != nil && e.off != 0 {
 			now = begin.Add(own) // the zone's time went on meanwhile
 		}
-		if e != nil && round > 0 {
+		if e != nil {
 			if d, c, ok := e.decide(now, cost, m, z.remember); ok {
 				b.lock.Unlock()
 				return later(d, now.Sub(begin)), c, nil
 			}
 		}
 		if e == nil || p.most == 1 || round == rounds {
+			if e != nil && e.ahead(now) {
+				e.forget() // what is there now may be less
+			}
 			b.lock.Unlock()
 			d, c, err = z.alone(ctx, now, l, key, cost, m, p)
 			return later(d, now.Sub(begin)), c, err
@@ -56,6 +59,7 @@ func (z *Zone) far(ctx context.Context, now limitgate.Time, l *limitgate.Limit, 
 		}
 		n, ok := e.next(now, cost)
 		if !ok {
+			e.forget() // what is there now may be less
 			b.lock.Unlock()
 			d, c, err = z.alone(ctx, now, l, key, cost, m, p)
 			return later(d, now.Sub(begin)), c, err
@@ -131,13 +135,14 @@ func (z *Zone) land(ctx context.Context, now limitgate.Time, b *bucket, e *entry
 		f.err = nil
 	}
 	close(f.done)
+	e.want = f.waiting + 1
 	if r.err != nil {
 		z.failed.Add(1)
 		return
 	}
 	n := int64(a.Cost)
-	if e.clock(a, now, r.took); b.lock.refunds == r.refunds {
-		e.note(a)
+	if e.clock(a, now, r.took); b.lock.refunds == r.refunds && (a.Decision.Outcome == limitgate.Rejected || a.Charge != (limitgate.Charge{})) {
+		b.note(a, now, r.took)
 	}
 	if !a.Decision.Admitted() {
 		e.refused(a, r.cost)
@@ -150,7 +155,6 @@ func (z *Zone) land(ctx context.Context, now limitgate.Time, b *bucket, e *entry
 	z.retire(e, now)
 	z.borrowed.Add(uint64(n))
 	e.grant(z.batches.Add(1), a, r.cost)
-	e.want = f.waiting + 1
 	a.Charge = e.charge(n, int64(r.cost))
 	if a.Decision.Outcome == limitgate.Delayed {
 		z.retire(e, now) // turns are not leased
@@ -184,21 +188,20 @@ func (z *Zone) alone(ctx context.Context, now limitgate.Time, l *limitgate.Limit
 func (z *Zone) learn(now limitgate.Time, b *bucket, a *limitgate.Ask, r answer, p plan) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	e := b.find(a.Limit, a.Key)
-	refused := a.Decision.Outcome == limitgate.Rejected
 	if b.lock.refunds != r.refunds || a.At == 0 {
 		return
 	}
+	e, refused := b.find(a.Limit, a.Key), a.Decision.Outcome == limitgate.Rejected
 	if e == nil && (refused || a.Decision.Remaining == 0) {
 		e = b.add(now, a.Limit, a.Key, p)
 	}
-	if e == nil {
-		return
+	if e != nil {
+		e.clock(a, now, r.took)
 	}
-	if e.clock(a, now, r.took); refused || a.Charge != (limitgate.Charge{}) {
-		e.note(a)
+	if refused || a.Charge != (limitgate.Charge{}) {
+		b.note(a, now, r.took)
 	}
-	if refused {
+	if e != nil && refused {
 		e.refused(a, r.cost)
 	}
 }

@@ -62,6 +62,12 @@ func (e *entry) instants(now limitgate.Time) (late, early limitgate.Time, ok boo
 	return late, early, late >= e.at && late >= e.seen
 }
 
+// ahead tells whether what is known lies ahead of now, by the caller's clock, which was set back.
+func (e *entry) ahead(now limitgate.Time) bool {
+	_, _, ok := e.instants(now)
+	return !ok
+}
+
 // alive is how many of those left may still be spent at an instant of the zone. What is left are the last of the batch: the one
 // i before the end is owed until end - i*each.
 func (e *entry) alive(late limitgate.Time) int64 {
@@ -222,13 +228,15 @@ func (e *entry) judge(late limitgate.Time) {
 	size := e.size
 	switch {
 	case e.got == 1:
-		// A second one, would it have been spent before it aged?
+		// Would a second one have been spent before it aged, or one of four?
 		if size = 1; late <= e.end {
 			size = 2
+		} else if late <= e.end.Add(time.Duration(2*e.plan.each)) {
+			size = 4
 		}
 	case e.spent >= 2 && 2*e.spent >= e.got:
 		size = 2 * e.got
-	case 4*e.spent < e.got:
+	case e.spent <= 1 || 4*e.spent < e.got:
 		size = e.got / 2
 	}
 	e.size = min(max(size, 1), e.plan.most)
@@ -279,13 +287,13 @@ func (e *entry) note(a *limitgate.Ask) {
 func (e *entry) refused(a *limitgate.Ask, cost limitgate.Cost) {
 	n := int64(a.Cost)
 	a.Decision = later(e.plan.lessened(a.Decision, n, int64(cost)), e.wide)
+	e.judged = true
 	switch {
 	case n > int64(cost): // others were faster
 		e.size = max(n/2, 1)
 	case !e.dry:
-		e.size = 1
+		e.dry, e.size = true, 1
 	}
-	e.dry, e.judged = true, true
 }
 
 // forget forgets what is known of the zone: something was taken back there.

@@ -3,11 +3,13 @@ package leasezone
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/zonetest"
 )
 
 // t0 is an instant like any other, at which no window begins.
@@ -17,11 +19,12 @@ var errLost = errors.New("the reply was lost")
 
 // distant is a zone that keeps states by the steps of limits, as a store does, and counts its calls.
 type distant struct {
+	*zonetest.Model // where states are no words
+
 	offset time.Duration // of its own clock; 0: the caller's time decides
 	during func()        // is called before each decision
 
 	mu     sync.Mutex
-	bound  *limitgate.Bound
 	states map[string]word
 	lives  uint64
 	calls  int
@@ -36,17 +39,25 @@ type word struct {
 }
 
 func newDistant() *distant {
-	return &distant{bound: new(limitgate.Bound), states: map[string]word{}}
+	return &distant{Model: zonetest.NewModel(), states: map[string]word{}}
 }
 
-// Bind implements limitgate.Zone.
-func (f *distant) Bind(l *limitgate.Limit) error { return f.bound.Join(l) }
+// name is what a state is called.
+func name(l *limitgate.Limit, key string) string { return key + strconv.FormatUint(l.Salt, 36) }
+
+// words tells whether the states of a limit are words.
+func words(l *limitgate.Limit) bool {
+	return l.Kind != limitgate.KindConn && l.Kind != limitgate.KindLog
+}
 
 // Do implements limitgate.Zone.
 func (f *distant) Do(ctx context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (limitgate.Decision, limitgate.Charge, error) {
+	if !words(l) {
+		return f.Model.Do(ctx, now, l, key, cost, m)
+	}
 	if m == limitgate.Reset {
 		f.mu.Lock()
-		delete(f.states, key)
+		delete(f.states, name(l, key))
 		f.mu.Unlock()
 		return limitgate.Decision{}, limitgate.Charge{}, nil
 	}
@@ -59,7 +70,10 @@ func (f *distant) Do(ctx context.Context, now limitgate.Time, l *limitgate.Limit
 }
 
 // Joins implements limitgate.Joint.
-func (f *distant) Joins(z limitgate.Zone) bool { return z == limitgate.Zone(f) }
+func (f *distant) Joins(z limitgate.Zone) bool {
+	_, is := z.(*distant)
+	return is && z == limitgate.Zone(f)
+}
 
 // DoAll implements limitgate.Joint.
 func (f *distant) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.Ask) error {
@@ -77,23 +91,32 @@ func (f *distant) DoAll(ctx context.Context, now limitgate.Time, asks []limitgat
 	for i := range asks {
 		q := &asks[i]
 		f.asked = max(f.asked, int64(q.Cost))
-		q.State, q.Decision = q.Limit.Step(f.states[q.Key].s, now, q.Cost)
-		q.At, q.Charge = now, limitgate.Charge{}
+		if q.Charge = (limitgate.Charge{}); words(q.Limit) {
+			q.State, q.Decision = q.Limit.Step(f.states[name(q.Limit, q.Key)].s, now, q.Cost)
+			q.At = now
+		} else {
+			q.Decision, _, _ = f.Model.Do(ctx, now, q.Limit, q.Key, q.Cost, min(q.Mode, limitgate.Check))
+		}
 		all = all && q.Decision.Admitted()
 	}
 	for i := range asks {
 		q := &asks[i]
-		w := f.states[q.Key]
+		n := name(q.Limit, q.Key)
+		w := f.states[n]
 		switch {
+		case !words(q.Limit):
+			if all && q.Mode == limitgate.Take {
+				_, q.Charge, _ = f.Model.Do(ctx, now, q.Limit, q.Key, q.Cost, limitgate.Take)
+			}
 		case !q.Decision.Admitted() && q.Mode != limitgate.Peek && q.State != w.s:
-			f.states[q.Key] = word{q.State, w.life}
+			f.states[n] = word{q.State, w.life}
 		case all && q.Mode == limitgate.Take:
 			if w.life == 0 {
 				f.lives += 2
 				w.life = f.lives
 			}
 			q.Charge = limitgate.Charge{Life: w.life, Before: w.s, After: q.State}
-			f.states[q.Key] = word{q.State, w.life}
+			f.states[n] = word{q.State, w.life}
 		}
 	}
 	if f.lose > 0 {
@@ -103,18 +126,16 @@ func (f *distant) DoAll(ctx context.Context, now limitgate.Time, asks []limitgat
 	return nil
 }
 
-// Refund implements limitgate.Zone.
-func (f *distant) Refund(context.Context, limitgate.Time, *limitgate.Limit, limitgate.Charge) error {
-	return errors.New("needs a key")
-}
-
 // RefundKey implements limitgate.Keyed.
-func (f *distant) RefundKey(_ context.Context, now limitgate.Time, l *limitgate.Limit, key string, c limitgate.Charge) error {
+func (f *distant) RefundKey(ctx context.Context, now limitgate.Time, l *limitgate.Limit, key string, c limitgate.Charge) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.backs++
-	if w := f.states[key]; w.life == c.Life && c != (limitgate.Charge{}) {
-		f.states[key] = word{l.Steps.Undo(w.s, c.Before, c.After, now.Add(f.offset)), w.life}
+	if !words(l) {
+		return f.Refund(ctx, now, l, c)
+	}
+	if w := f.states[name(l, key)]; w.life == c.Life && c != (limitgate.Charge{}) {
+		f.states[name(l, key)] = word{l.Steps.Undo(w.s, c.Before, c.After, now.Add(f.offset)), w.life}
 	}
 	return nil
 }
@@ -126,7 +147,7 @@ func (f *distant) GiveBack(ctx context.Context, now limitgate.Time, asks []limit
 	f.mu.Unlock()
 	for _, q := range asks {
 		f.mu.Lock()
-		behind := f.states[q.Key].s != q.Charge.After
+		behind := f.states[name(q.Limit, q.Key)].s != q.Charge.After
 		f.mu.Unlock()
 		if _, window := q.Limit.Algorithm.(limitgate.Count); behind && !window {
 			continue

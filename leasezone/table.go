@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/limitgate/limitgate"
 )
@@ -93,4 +94,19 @@ func (b *bucket) add(now limitgate.Time, l *limitgate.Limit, key string, p plan)
 		}
 	}
 	return best
+}
+
+// note notes the state that the zone was seen in for all limits on the key: they share it. The lock is held.
+func (b *bucket) note(a *limitgate.Ask, now limitgate.Time, took time.Duration) {
+	for i := range b.entries {
+		if e := &b.entries[i]; e.print == b.print && e.limit != nil && e.key == a.Key && e.limit.Kind == a.Limit.Kind && e.limit.Salt == a.Limit.Salt {
+			if e.off == 0 {
+				e.clock(a, now, took)
+			}
+			if e.off == 0 && a.At < e.seen { // the caller's time went back: what is there now may be less
+				e.forget()
+			}
+			e.note(a)
+		}
+	}
 }
