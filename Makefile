@@ -2,16 +2,11 @@
 # make test         everything that must hold, with what it needs installed first (root on Debian)
 # make bench        the measured comparisons; slow, and only worth reading on a quiet machine
 
-<<<<<<< HEAD
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise. PostgreSQL's programs are in a
 # folder of their own.
-NEEDS := nginx wrk gcc strace openssl
-=======
-# What tests start for real. A program that is missing is installed when root on Debian, named otherwise.
 NEEDS := nginx wrk gcc strace openssl redis-server
->>>>>>> redis
 
-.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs faults
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -76,6 +71,14 @@ postgres:
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
 
+# The limit that finds itself, before a simulated backend in virtual time: ten seeds of each kind, the worst of each figure printed.
+adaptive:
+	ADAPTIVE_SEEDS=$(or $(SEEDS),10) go test -count=1 -v -timeout 30m -run TestOverload ./adaptive
+
+# What faults of a store do to decisions, by the fallback of the limit: conformance/FAULTS.md. A part is in test.
+faults: needs
+	FAULTS=FAULTS.md go test -count=1 -run 'TestFaults|TestFourInstances|TestField89' -v ./conformance
+
 bench: bench-gateway bench-limiters bench-middleware bench-grpc
 
 bench-gateway: build
@@ -88,7 +91,7 @@ bench-limiters:
 
 # ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
 bench-grpc:
-	cd bench/grpc && go run . $(ARGS)
+	cd bench/grpc && go run -mod=mod . $(ARGS)
 
 bench-middleware:
 	cd bench && go run ./middleware $(BENCH)

@@ -44,7 +44,7 @@ const (
 	defaultTimeout = 2 * time.Second
 
 	// silence is how long a connection may leave commands without an answer before it is given up for a new one.
-	silence = 2 * time.Second
+	silence = 5 * time.Second
 
 	// A connection's buffers: decisions are small.
 	buffer = 64 << 10

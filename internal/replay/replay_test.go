@@ -84,6 +84,23 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// What a request waited when it was logged is part of the time that it took, and no longer of the time that it holds a place.
+func TestPlacesOfRequestsThatWaited(t *testing.T) {
+	http := `limit_conn_zone $binary_remote_addr zone=c:1m; limit_req_zone $binary_remote_addr zone=r:1m rate=1r/s;
+		server { location / { limit_conn c 1; } location /slow { limit_conn c 1; limit_req zone=r burst=5; } }`
+	for _, c := range []struct{ status, want string }{
+		{"DELAYED", "unlimited 0 passed 2 delayed 1 rejected 0 dry 0/0"}, // its place is free again at 1100
+		{"PASSED", "unlimited 0 passed 1 delayed 1 rejected 1 dry 0/0"},  // or at 2100
+	} {
+		got := replayed(t, of(t, http), logOf([]accesslog.Record{
+			lasting(get(0, "192.0.2.1", "/slow"), 10), with(lasting(get(10, "192.0.2.1", "/slow"), 1090), "limit_req_status", c.status), get(1500, "192.0.2.1", "/"),
+		}))
+		if s := fatesText(got.Total); s != c.want {
+			t.Errorf("%s: got %s, want %s", c.status, s, c.want)
+		}
+	}
+}
+
 // Lines of a log stand in the order of answers; requests are decided in the order in which they came.
 func TestOrderOfArrival(t *testing.T) {
 	slow := lasting(get(0, "192.0.2.1", "/"), 30_000)
@@ -208,6 +225,25 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// A zone that is too small is said to be: its limits are not what they seem.
+func TestCrowdedZones(t *testing.T) {
+	var records []accesslog.Record
+	for i := range 4000 {
+		records = append(records, get(int64(i/100), fmt.Sprintf("10.0.%d.%d", i/250, i%250), "/"))
+	}
+	for zone, want := range map[string]string{"r:32k": "gave way to others", "r:32k overflow=reject": "for want of room are among", "r:1m": ""} {
+		got := ""
+		for _, n := range replayed(t, of(t, `limit_req_zone $binary_remote_addr rate=1r/m zone=`+zone+`; server { limit_req zone=r; }`), logOf(records)).Notes {
+			if n.ID == "zone" {
+				got = n.Text
+			}
+		}
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", zone, got, want)
+		}
+	}
+}
+
 // The server is that of the host and the port, as far as the log tells.
 func TestServers(t *testing.T) {
 	http := `limit_req_zone $server_port$scheme zone=r:1m rate=1r/h;
@@ -217,6 +253,8 @@ func TestServers(t *testing.T) {
 	r := get(0, "192.0.2.1", "/")
 	other := r
 	other.Host = []byte("Other.:99")
+	absolute, encrypted := get(0, "192.0.2.1", "http://other:80/x"), get(0, "192.0.2.1", "https://example.org:443/x")
+	absolute.Host, encrypted.Host = nil, nil
 	for _, c := range []struct {
 		name   string
 		record accesslog.Record
@@ -229,6 +267,8 @@ func TestServers(t *testing.T) {
 		{"given", r, 80, ""},
 		{"told, whatever is given", with(r, "server_port", "443"), 80, "443https"},
 		{"another name", other, 0, "8080http"},
+		{"in the target", absolute, 0, "8080http"},
+		{"in the target, encrypted", encrypted, 0, "443https"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := of(t, http)

@@ -229,10 +229,8 @@ func (h *hits) add(m *visit) {
 	}
 	h.paths.add(path)
 	agent := noAgent
-	for i := range e.headers {
-		if e.headers[i].name == agentName {
-			agent = e.of(e.headers[i].value)
-		}
+	if e.agent.there() {
+		agent = e.of(e.agent)
 	}
 	h.agents.add(agent)
 }

@@ -23,7 +23,8 @@ type Gate struct {
 	Rules   h1.Rules         // by which heads are read
 	Vars    *vars.Table
 
-	now    limitgate.Time // what the configuration's variables take for the time
+	zones  map[string]*lanedZone // by phase.ZoneSpec.ID
+	now    limitgate.Time        // what the configuration's variables take for the time
 	lanes  []lane
 	lane   int                 // the one that the gate is in
 	places [][]limitgate.Place // memory for places
@@ -170,8 +171,11 @@ func (g *Gate) ended(l *lane, who Visitor, at int64) error {
 	v := who.Visit()
 	if len(v.Request.Places) > 0 {
 		stay := v.Stay
-		if !v.trial.Served {
+		switch {
+		case !v.trial.Served:
 			stay = 0
+		case v.Whole:
+			stay = max(0, stay-int64(v.Report.Delay))
 		}
 		l.agenda.add(task{due: plus(at, stay), serial: v.Conn.Serial, places: v.Request.Places})
 		v.Request.Places = nil
