@@ -27,7 +27,7 @@ func (z *Zone) far(ctx context.Context, now limitgate.Time, l *limitgate.Limit, 
 		z.single.Add(1)
 		return z.inner.Do(ctx, now, l, key, cost, m)
 	}
-	b, begin, own := z.table.of(key), now, time.Duration(0)
+	b, begin, own, asked := z.table.of(key), now, time.Duration(0), false
 	for round := 0; ; round++ {
 		b.lock.Lock()
 		e := z.entry(&b, now, l, key, p)
@@ -35,7 +35,7 @@ func (z *Zone) far(ctx context.Context, now limitgate.Time, l *limitgate.Limit, 
 			now = begin.Add(own) // the zone's time went on meanwhile
 		}
 		if e != nil {
-			if d, c, ok := e.decide(now, cost, m, z.remember); ok {
+			if d, c, ok := e.decide(now, cost, m, z.remember, asked); ok {
 				b.lock.Unlock()
 				return later(d, now.Sub(begin)), c, nil
 			}
@@ -77,6 +77,7 @@ func (z *Zone) far(ctx context.Context, now limitgate.Time, l *limitgate.Limit, 
 			}
 			return later(a.Decision, now.Sub(begin)), a.Charge, nil
 		}
+		asked = true
 	}
 }
 

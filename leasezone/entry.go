@@ -46,6 +46,9 @@ type entry struct {
 // touch notes that somebody asks at now.
 func (e *entry) touch(now limitgate.Time) {
 	if since := now.Sub(e.last); since > 0 {
+		if e.gap == 0 {
+			e.gap = since
+		}
 		e.gap += (since - e.gap) / 8
 		e.last = now
 	}
@@ -81,8 +84,8 @@ func (e *entry) alive(late limitgate.Time) int64 {
 	}
 }
 
-// decide decides without a call, if what is known suffices.
-func (e *entry) decide(now limitgate.Time, cost limitgate.Cost, m limitgate.Mode, remember time.Duration) (d limitgate.Decision, c limitgate.Charge, ok bool) {
+// decide decides without a call, if what is known suffices. hasty: the request does not wait for a whole batch to be there.
+func (e *entry) decide(now limitgate.Time, cost limitgate.Cost, m limitgate.Mode, remember time.Duration, hasty bool) (d limitgate.Decision, c limitgate.Charge, ok bool) {
 	late, early, ok := e.instants(now)
 	if !ok {
 		return d, c, false
@@ -117,7 +120,7 @@ func (e *entry) decide(now limitgate.Time, cost limitgate.Cost, m limitgate.Mode
 	case d.Outcome == limitgate.Rejected:
 		e.judge(late)
 		return later(e.patient(d, early, cost), lag), c, true
-	case d.Outcome == limitgate.Passed && e.dry:
+	case d.Outcome == limitgate.Passed && e.dry && !hasty:
 		e.judge(late)
 		if cost < limitgate.Cost(e.size) && int64(cost)+d.Remaining-e.plan.slack < e.size {
 			if p := e.patient(d, early, cost); p.Outcome == limitgate.Rejected {
@@ -229,13 +232,15 @@ func (e *entry) judge(late limitgate.Time) {
 	switch {
 	case e.got == 1:
 		// Would a second one have been spent before it aged, or one of four?
-		if size = 1; late <= e.end {
+		if e.dry {
+			size = max(size, 2)
+		} else if size = 1; late <= e.end {
 			size = 2
 		} else if late <= e.end.Add(time.Duration(2*e.plan.each)) {
 			size = 4
 		}
 	case e.spent >= 2 && 2*e.spent >= e.got:
-		size = 2 * e.got
+		size = max(size, 2*e.got)
 	case e.spent <= 1 || 4*e.spent < e.got:
 		size = e.got / 2
 	}
@@ -289,9 +294,11 @@ func (e *entry) refused(a *limitgate.Ask, cost limitgate.Cost) {
 	a.Decision = later(e.plan.lessened(a.Decision, n, int64(cost)), e.wide)
 	e.judged = true
 	switch {
-	case n > int64(cost): // others were faster
+	case e.dry: // others were faster, and come again as soon: the less often each asks, the more it finds
+		e.size = min(2*e.size, e.plan.most)
+	case n > int64(cost):
 		e.size = max(n/2, 1)
-	case !e.dry:
+	default:
 		e.dry, e.size = true, 1
 	}
 }

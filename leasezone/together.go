@@ -22,11 +22,18 @@ type leg struct {
 	seen  uint64 // refunds of the key's lock when it was asked
 }
 
-// DoAll implements limitgate.Joint. What one of them refuses by what is known is refused without a call, and the others are not asked
-// then; else those that need a call are asked in one, or in two if there was less left than was to be borrowed.
-func (z *Zone) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.Ask) error {
-	var legs []leg
-	refused := false
+// NearAll decides without a call, if what is known suffices: for all of them, or for a refusal of one.
+func (z *Zone) NearAll(now limitgate.Time, asks []limitgate.Ask) bool {
+	if legs, refused := nearAll(now, asks); len(legs) > 0 && !refused {
+		takeBack(now, asks)
+		return false
+	}
+	return true
+}
+
+// nearAll decides on what it can without a call, and gives the others. If one is refused nothing stays charged, and the others are of
+// no interest.
+func nearAll(now limitgate.Time, asks []limitgate.Ask) (legs []leg, refused bool) {
 	for i := range asks {
 		q := &asks[i]
 		of, ok := q.Zone.(*Zone), false
@@ -35,10 +42,17 @@ func (z *Zone) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.A
 		}
 		refused = refused || ok && q.Decision.Outcome == limitgate.Rejected
 	}
+	if refused {
+		takeBack(now, asks)
+	}
+	return legs, refused
+}
+
+// DoAll implements limitgate.Joint. What one of them refuses by what is known is refused without a call, and the others are not asked
+// then; else those that need a call are asked in one, or in two if there was less left than was to be borrowed.
+func (z *Zone) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.Ask) error {
+	legs, refused := nearAll(now, asks)
 	if refused || len(legs) == 0 {
-		if refused {
-			takeBack(now, asks)
-		}
 		return nil
 	}
 	more := false // is to be borrowed than the requests need
@@ -50,11 +64,8 @@ func (z *Zone) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.A
 	begin := time.Now()
 	err := z.inner.DoAll(ctx, now, sub)
 	if more && err == nil && !admitted(sub) {
-		for i := range legs { // only what is needed, then
-			if e := legs[i].entry; e != nil && sub[i].Decision.Outcome == limitgate.Rejected {
-				e.size = max(int64(sub[i].Cost)/2, 1)
-			}
-			sub[i].Cost = legs[i].ask.Cost
+		for i := range legs {
+			sub[i].Cost = legs[i].ask.Cost // only what is needed, then
 		}
 		begin = time.Now()
 		err = z.inner.DoAll(ctx, now, sub)

@@ -63,7 +63,7 @@ type zipfLoad struct {
 	burst                      int64
 	algorithm                  func(limitgate.Req) limitgate.Algorithm
 
-	calls, admitted, strict float64 // per decision; strict: what is admitted without leases
+	calls, admitted, strict float64 // per decision, what goes back counted one by one; strict: what is admitted without leases
 	returned                float64 // of what was borrowed
 }
 
@@ -94,7 +94,7 @@ func (z *zipfLoad) run(t testing.TB) {
 	now := t0
 	for i := range z.decisions {
 		if i == begun { // full buckets are used up
-			admitted, strict, calls = 0, 0, far.calls
+			admitted, strict, calls = 0, 0, far.calls+far.backs
 		}
 		now += limitgate.Time(r.ExpFloat64() * float64(time.Second) / demand)
 		key := names[keys.draw(r)]
@@ -115,7 +115,7 @@ func (z *zipfLoad) run(t testing.TB) {
 		}
 	}
 	n := float64(z.decisions - begun)
-	z.calls, z.admitted, z.strict = float64(far.calls-calls)/n, float64(admitted)/n, float64(strict)/n
+	z.calls, z.admitted, z.strict = float64(far.calls+far.backs-calls)/n, float64(admitted)/n, float64(strict)/n
 	borrowed := uint64(0)
 	for _, zone := range zones {
 		st := zone.Stats()

@@ -174,7 +174,7 @@ func (z *Zone) Near(now limitgate.Time, l *limitgate.Limit, key string, cost lim
 	b.lock.Lock()
 	if e := b.find(l, key); e != nil {
 		e.touch(now)
-		d, c, ok = e.decide(now, cost, m, z.remember)
+		d, c, ok = e.decide(now, cost, m, z.remember, false)
 	}
 	b.lock.Unlock()
 	if ok {
