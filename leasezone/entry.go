@@ -228,21 +228,19 @@ func (e *entry) judge(late limitgate.Time) {
 		return
 	}
 	e.judged = true
-	size := e.size
+	size, each := e.size, time.Duration(e.plan.each)
 	switch {
+	case e.got == 1 && e.dry:
+		size = max(size, 4)
 	case e.got == 1:
-		// Would a second one have been spent before it aged, or one of four?
-		if e.dry {
-			size = max(size, 2)
-		} else if size = 1; late <= e.end {
-			size = 2
-		} else if late <= e.end.Add(time.Duration(2*e.plan.each)) {
+		// Would the others of four have been spent before they aged?
+		if size = 1; late <= e.end.Add(2*each) {
 			size = 4
 		}
 	case e.spent >= 2 && 2*e.spent >= e.got:
 		size = max(size, 2*e.got)
-	case e.spent <= 1 || 4*e.spent < e.got:
-		size = e.got / 2
+	case each > 0 && late > e.end.Add(time.Duration(e.got)*each), each == 0 && (e.spent <= 1 || 4*e.spent < e.got):
+		size = e.got / 2 // what is left of a bucket's batch by then has drained: nobody lacks it
 	}
 	e.size = min(max(size, 1), e.plan.most)
 }
