@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc suite fuzz docs
+.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis suite fuzz docs
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -71,7 +71,7 @@ postgres:
 conformance: needs
 	cd conformance && JUDGE_RUNS=$(or $(RUNS),500) JUDGE_SEED=$(SEED) go test -count=1 -run 'NginxJudges|ForgottenKeys|KeysBeyond'
 
-bench: bench-gateway bench-limiters bench-middleware bench-grpc
+bench: bench-gateway bench-limiters bench-middleware bench-grpc bench-redis
 
 bench-gateway: build
 	cd bench && go run ./gateway -limitgate ../bin/limitgate $(ARGS)
@@ -84,6 +84,11 @@ bench-limiters:
 # ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
 bench-grpc:
 	cd bench/grpc && go run . $(ARGS)
+
+# Limits in Redis against those of others, and against redis-benchmark with the same script: a module of its own, because go-zero brings
+# many others. A redis-server and redis-benchmark are on PATH.
+bench-redis:
+	cd bench/redis && go run . $(ARGS)
 
 bench-middleware:
 	cd bench && go run ./middleware $(BENCH)
