@@ -113,6 +113,30 @@ func ExampleLimiter_TakeReceiptAt() {
 	// 4
 }
 
+// LeaveAll gives a turn back, but for what others were promised behind it.
+func ExampleLeaveAll() {
+	ctx := context.Background()
+	l, _ := limitgate.NewLimiter(memzone.New(memzone.Config{}), limitgate.Req{Rate: limitgate.PerSecond(1), Burst: 10})
+	var waiting [3][]limitgate.Leg
+	for i := range waiting {
+		waiting[i] = []limitgate.Leg{{Limiter: l, Key: "key"}}
+		v, _ := limitgate.All(ctx, noon(), waiting[i])
+		fmt.Println(v.Delay())
+	}
+	_ = limitgate.LeaveAll(ctx, noon(), waiting[1]) // somebody was promised 2s
+	d, _ := l.CheckAt(ctx, noon(), "key", 1)
+	fmt.Println(d.Delay())
+	_ = limitgate.LeaveAll(ctx, noon(), waiting[2])
+	d, _ = l.CheckAt(ctx, noon(), "key", 1)
+	fmt.Println(d.Delay())
+	// Output:
+	// 0s
+	// 1s
+	// 2s
+	// 3s
+	// 2s
+}
+
 // RefundAll gives back what All charged.
 func ExampleRefundAll() {
 	ctx := context.Background()

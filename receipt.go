@@ -48,13 +48,27 @@ func (l *Limiter) TakeReceiptAt(ctx context.Context, now Time, key string, cost 
 
 // RefundAll gives back at now what All charged to legs it admitted. A second call does nothing.
 func RefundAll(ctx context.Context, now Time, legs []Leg) error {
+	return refundAll(ctx, now, legs, false)
+}
+
+// LeaveAll is RefundAll for a request that leaves before its turn. Of a leg that delays it, it gives back what no later grant was
+// promised after it, as Limiter.Wait does: else who asks next would be promised a turn that somebody has.
+func LeaveAll(ctx context.Context, now Time, legs []Leg) error {
+	return refundAll(ctx, now, legs, true)
+}
+
+func refundAll(ctx context.Context, now Time, legs []Leg, leaves bool) error {
 	var err error
 	for i := range legs {
 		l := &legs[i]
 		if l.charge == (Charge{}) {
 			continue
 		}
-		if e := l.Limiter.refund(ctx, now, &l.Limiter.limit, l.kept, l.charge); e != nil {
+		limit := &l.Limiter.limit
+		if leaves && l.Decision.Outcome == Delayed && l.Limiter.turns != nil {
+			limit = l.Limiter.turns
+		}
+		if e := l.Limiter.refund(ctx, now, limit, l.kept, l.charge); e != nil {
 			err = errors.Join(err, fmt.Errorf("giving back a charge: %w", e))
 		}
 		l.charge = Charge{}

@@ -166,7 +166,7 @@ func (m *Middleware) wait(w http.ResponseWriter, r *http.Request, v *visit, verd
 			return true
 		}
 	}
-	m.giveBack(v.legs)
+	_ = limitgate.LeaveAll(context.Background(), m.config.Now(), v.legs) // see giveBack
 	if errors.Is(context.Cause(ctx), context.Canceled) {
 		w.WriteHeader(statusLeft)
 		return false

@@ -4,8 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/limitgate/limitgate"
@@ -268,5 +274,42 @@ func TestOldDrivers(t *testing.T) {
 	}
 	if want := []string{"Exec", "Query", "Rows.Close", "Prepare", "Stmt.Query", "Rows.Close"}; !slices.Equal(f.calls, want) {
 		t.Errorf("got %v, want %v", f.calls, want)
+	}
+}
+
+// A Go with new interfaces for drivers has to be met by new shapes: what the limited connections hide, programs lose without a word.
+func TestAllInterfacesOfDriversAreKnown(t *testing.T) {
+	known := []string{
+		"ColumnConverter", "Conn", "ConnBeginTx", "ConnPrepareContext", "Connector", "Driver", "DriverContext", "Execer", "ExecerContext",
+		"NamedValueChecker", "Pinger", "Queryer", "QueryerContext", "Result", "Rows", "RowsColumnTypeDatabaseTypeName", "RowsColumnTypeLength",
+		"RowsColumnTypeNullable", "RowsColumnTypePrecisionScale", "RowsColumnTypeScanType", "RowsNextResultSet", "SessionResetter", "Stmt",
+		"StmtExecContext", "StmtQueryContext", "Tx", "Validator", "ValueConverter", "Valuer",
+	}
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "database/sql/driver").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok && s.Name.IsExported() && !strings.HasSuffix(name, "_test.go") {
+				if _, is := s.Type.(*ast.InterfaceType); is {
+					found = append(found, s.Name.Name)
+				}
+			}
+			return true
+		})
+	}
+	slices.Sort(found)
+	if !slices.Equal(found, known) {
+		t.Errorf("package driver has %v, and the shapes know %v", found, known)
 	}
 }

@@ -278,10 +278,10 @@ func TestVariables(t *testing.T) {
 		}
 	}
 	// Lines of noise before and between do not hide a format; more of them than lines do.
-	if f, err := recognise([]byte("noise\n" + line + "noise\n" + line), nil); err != nil || f.Name() != "combined" {
+	if f, err := recognise([]byte("noise\n"+line+"noise\n"+line), nil); err != nil || f.Name() != "combined" {
 		t.Errorf("with noise: got %v, %v", f, err)
 	}
-	if _, err := recognise([]byte("noise\n" + line + "noise\n" + "noise\n"), nil); err == nil {
+	if _, err := recognise([]byte("noise\n"+line+"noise\n"+"noise\n"), nil); err == nil {
 		t.Error("mostly noise: recognised")
 	}
 }

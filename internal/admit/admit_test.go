@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,6 +122,35 @@ func TestWhoLeavesGivesBack(t *testing.T) {
 		}
 		if got := remaining(t, req, "k"); got != before {
 			t.Errorf("remaining: got %d, want %d", got, before)
+		}
+	})
+}
+
+// Who leaves does not have two others go on in one turn, and what it was charged by a limit without turns is given back whole.
+func TestWhoLeavesKeepsTurnsApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		req, token := limiter(t, limitgate.Req{Rate: limitgate.PerSecond(1), Burst: 9}), limiter(t, limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 9})
+		g := New(Config{Limiters: []*limitgate.Limiter{req, token}})
+		begin(g, "k").Ask(t.Context())
+		start := time.Now()
+		turn := func(ctx context.Context, want time.Duration) {
+			a := begin(g, "k").Ask(ctx)
+			if took := time.Since(start); took != want || a.Refused != (ctx != t.Context()) {
+				t.Errorf("got %+v after %v, want it after %v", a, took, want)
+			}
+		}
+		var all sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		all.Go(func() { turn(ctx, 500*time.Millisecond) })
+		synctest.Wait()
+		all.Go(func() { turn(t.Context(), 2*time.Second) })
+		time.Sleep(500 * time.Millisecond)
+		cancel()
+		synctest.Wait()
+		all.Go(func() { turn(t.Context(), 3*time.Second) })
+		all.Wait()
+		if got := remaining(t, token, "k"); got != 6 {
+			t.Errorf("the limit without turns: got %d left, want 6", got)
 		}
 	})
 }

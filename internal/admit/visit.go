@@ -19,6 +19,9 @@ type Visit struct {
 	calm     detached
 }
 
+// keptKeys is how much memory for keys a visit leaves to the next one: long keys are rare, and would stay for good.
+const keptKeys = 4 << 10
+
 // side are the limits of one sort that count the work.
 type side struct {
 	legs  []limitgate.Leg
@@ -124,13 +127,13 @@ func (v *Visit) wait(ctx context.Context, now, end limitgate.Time, a Answer) (li
 	d := a.Delay()
 	if late := d - end.Sub(now); late > 0 {
 		a.Refused, a.Outcome, a.Wait = true, limitgate.Rejected, late
-		a.Err = v.refund(ctx)
+		a.Err = v.leave(ctx)
 		return now, a
 	}
 	woke, err := v.gate.config.Sleep(ctx, now, d)
 	if err != nil {
 		a.Refused, a.Left = true, true
-		a.Err = errors.Join(err, v.refund(ctx))
+		a.Err = errors.Join(err, v.leave(ctx))
 	}
 	return woke, a
 }
@@ -158,6 +161,12 @@ func (v *Visit) hold(ctx context.Context, now, end limitgate.Time, before Answer
 // tighter tells which of two answers says more: the one that waited longer, or leaves less.
 func (a *Answer) tighter(b *Answer) bool {
 	return a.Delay() > b.Delay() || a.Delay() == b.Delay() && a.Remaining < b.Remaining
+}
+
+// leave gives back the turn that the work was promised, and all else that it was charged.
+func (v *Visit) leave(ctx context.Context) error {
+	v.calm.Context = ctx
+	return limitgate.LeaveAll(&v.calm, v.gate.config.Now(), v.requests.legs)
 }
 
 // refund gives back all that the limits of requests were charged.
@@ -196,7 +205,9 @@ func (v *Visit) End(ctx context.Context) error {
 	}
 	v.gate.queues.released(v)
 	v.calm.Context = nil
-	v.keys, v.places = v.keys[:0], v.places[:0]
+	if v.keys, v.places = v.keys[:0], v.places[:0]; cap(v.keys) > keptKeys {
+		v.keys = nil
+	}
 	v.requests.clear()
 	v.conns.clear()
 	v.gate.memory.Put(v)

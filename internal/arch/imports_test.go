@@ -12,6 +12,8 @@ var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
 	"rediszone":                 {"."},
+	"adaptive":                  {"."},
+	"internal/overload":         {"."},
 	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
 	"grpclimit":                 {".", "internal/admit", "internal/trust"},
@@ -29,6 +31,8 @@ var imports = map[string][]string{
 	"internal/password":         {},
 	"internal/conf/syntax":      {},
 	"internal/conf":             {".", "internal/conf/syntax"},
+	"internal/admin":            {"internal/override"},
+	"internal/override":         {"."},
 	"internal/store":            {"guard", "internal/conf", "internal/errorlog", "rediszone"},
 	"internal/conf/gendocs":     {"internal/conf"},
 	"internal/admit":            {"."},
@@ -45,9 +49,9 @@ var imports = map[string][]string{
 	"internal/accesslog":        {"internal/conf", "internal/logformat", "internal/vars"},
 	"internal/edge":             {"internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
-	"internal/phase":            {".", "internal/conf", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
+	"internal/phase":            {".", "internal/conf", "internal/override", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
 	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars"},
-	"internal/daemon":           {".", "guard", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
+	"internal/daemon":           {".", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
 	"internal/virtual":          {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/phase", "internal/phase/limit", "internal/pipeline", "internal/request", "internal/vars"},
@@ -59,7 +63,7 @@ var imports = map[string][]string{
 	"internal/lint/gendocs":     {"internal/lint"},
 	"internal/gatewaytest":      {},
 	"internal/redistest":        {"internal/gatewaytest"},
-	"cmd/limitgate":             {".", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog"},
+	"cmd/limitgate":             {".", "internal/admin", "internal/override", "internal/store", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog"},
 	"examples":                  {},
 	"examples/workers":          {},
 	"conformance":               {"internal/gatewaytest"},
@@ -67,7 +71,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {

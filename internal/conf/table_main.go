@@ -16,6 +16,9 @@ func mainSpecs() []Spec {
 				"if the process was started by root."},
 		{Name: "pid", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "FILE", Default: "logs/nginx.pid",
 			Doc: "The file that holds the number of the process while it runs. Relative names belong to the prefix."},
+		{Name: "admin", Beyond: true, Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "PATH | off", Default: "off",
+			Doc: "A unix socket for operators, with mode 0600: limitgate peers and limitgate key ask through it, and so can any program that speaks HTTP and JSON (docs/admin.md). Relative names " +
+				"belong to the prefix. Numbers that are set for single keys of zones in this process are kept in the file PATH.keys."},
 		{Name: "daemon", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "on | off", Default: "off", check: checkFlag,
 			Doc: "Whether the process detaches from the terminal. Unlike nginx the default is off."},
 		{Name: "master_process", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "on | off", Default: "on", check: checkFlag,

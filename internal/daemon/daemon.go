@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/limitgate/limitgate/internal/admin"
 	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -44,6 +45,7 @@ type Daemon struct {
 	current *loaded
 	sockets map[string]*socket
 	user    privileges
+	admin   *admin.Server  // nil: there is none
 	over    chan struct{}  // closed by Close
 	work    sync.WaitGroup // accept loops and ending generations
 
@@ -100,9 +102,13 @@ func (d *Daemon) start(start opener) error {
 			return err
 		}
 	}
+	if err := d.openAdmin(l.settings.admin); err != nil {
+		return err
+	}
 	if err := l.zones.commit(); err != nil {
 		return err
 	}
+	d.running.Store(l)
 	if d.engine, err = start(&d.source, &d.options, l.settings.conns); err != nil {
 		return err
 	}
@@ -124,7 +130,7 @@ func (d *Daemon) start(start opener) error {
 
 // undo gives back what a start that failed had taken.
 func (d *Daemon) undo() {
-	var err error
+	err := d.closeAdmin()
 	for _, s := range d.sockets {
 		err = errors.Join(err, s.ln.Close())
 	}
@@ -220,7 +226,7 @@ func (d *Daemon) Shutdown(ctx context.Context) error {
 // Close ends everything at once: it cuts off all requests, and waits for every goroutine the daemon owns.
 func (d *Daemon) Close() error {
 	d.say(errorlog.Notice, "exiting")
-	err := d.stopListening()
+	err := errors.Join(d.closeAdmin(), d.stopListening())
 	close(d.over)
 	err = errors.Join(err, d.engine.Close())
 	g := d.source.current.Load()

@@ -39,6 +39,7 @@ type loaded struct {
 	files    *logfile.Use
 	zones    *zoneUse
 	temp     *tempfile.Set
+	limits   *phase.KnownLimits
 }
 
 // shared is what all configurations of a process have in common.
@@ -47,6 +48,8 @@ type shared struct {
 	build    builder
 	files    *logfile.Files
 	zones    *zones
+	keys     *keys
+	running  atomic.Pointer[loaded] // for who looks from outside
 	sessions *tlsconf.Sessions
 	holds    phase.Holds
 	facts    vars.Facts
@@ -57,7 +60,8 @@ type shared struct {
 }
 
 func newShared(o Options, build builder) *shared {
-	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: newZones(limitgate.Now), sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}}
+	zs := newZones(limitgate.Now)
+	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}}
 	s.facts.Now = limitgate.Now
 	s.facts.Connections = s.connections
 	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
@@ -96,9 +100,11 @@ func (s *shared) load() *loaded {
 		system = os.TempDir()
 	}
 	l.temp = tempfile.NewSet(&s.temps, system)
+	l.limits = new(phase.KnownLimits)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
 		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Holds: &s.holds, Temp: l.temp,
+		Overrides: s.keys.table, Limits: l.limits,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)

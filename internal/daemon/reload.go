@@ -86,6 +86,7 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	old := d.current
 	err := next.zones.commit()
 	d.current = next
+	d.running.Store(next)
 	d.log.Lock()
 	d.log.l = next.log
 	d.log.Unlock()
@@ -94,6 +95,9 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	d.limitFiles(next.settings)
 	if was, is := old.settings.user, next.settings.user; was != nil && is != nil && was.uid != is.uid {
 		d.say(errorlog.Warn, "the user changes when the process is started anew")
+	}
+	if old.settings.admin != next.settings.admin {
+		d.say(errorlog.Warn, "the admin socket changes when the process is started anew")
 	}
 	d.tellZones(next.zones)
 	d.say(errorlog.Notice, "start worker processes")

@@ -13,6 +13,7 @@ import (
 // settings are the directives that concern the process as a whole.
 type settings struct {
 	pid     string // path of the pid file; "" for none
+	admin   string // path of the admin socket; "" for none
 	detach  bool
 	workers int // threads that run Go code
 	conns   int // connections at the same time, over all workers
@@ -30,6 +31,9 @@ func readSettings(o *Options, main *conf.Scope, errs *conf.Errors) settings {
 	s := settings{workers: 1, conns: defaultConns, pid: o.pid("")}
 	if d, found := main.Get("pid"); found {
 		s.pid = o.pid(d.Arg(0))
+	}
+	if d, found := main.Get("admin"); found && d.Arg(0) != "off" {
+		s.admin = o.full(d.Arg(0))
 	}
 	if d, found := main.Get("daemon"); found {
 		s.detach, _ = d.Flag(errs)

@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
@@ -53,7 +55,8 @@ func (u *zoneUse) openStore(spec conf.LimitStore, access store.Access) error {
 	defer zs.mu.Unlock()
 	s := zs.stores[spec.Name]
 	if s == nil || !s.Same(spec, access) {
-		opened, err := store.Open(store.Config{Spec: spec, Access: access, Name: zs.instance, Say: zs.tell})
+		opened, err := store.Open(store.Config{Spec: spec, Access: access, Name: zs.instance, Say: zs.tell,
+			Read: func(notes map[string]string) { zs.keys.read(spec.Name, notes) }})
 		if err != nil {
 			return err
 		}
@@ -82,6 +85,17 @@ func (u *zoneUse) closeStores() {
 	for _, s := range last {
 		s.Close()
 	}
+}
+
+// list is the stores of the running generation, in the order of their names.
+func (zs *zones) list() []*store.Store {
+	zs.mu.Lock()
+	defer zs.mu.Unlock()
+	var list []*store.Store
+	for _, name := range slices.Sorted(maps.Keys(zs.stores)) {
+		list = append(list, zs.stores[name].Store)
+	}
+	return list
 }
 
 // sayFunc writes a line to the error log of whichever configuration runs.

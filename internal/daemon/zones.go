@@ -20,6 +20,7 @@ type zones struct {
 	instance string                  // this process's name among those that share a store
 	say      atomic.Pointer[sayFunc] // to the error log, once something runs
 	only     bool                    // zones are only looked at: no store is opened
+	keys     *keys
 
 	mu     sync.Mutex // guards what follows
 	byName map[string]*zone
@@ -41,7 +42,7 @@ type zone struct {
 }
 
 func newZones(now func() limitgate.Time) *zones {
-	return &zones{now: now, instance: instanceName(), byName: map[string]*zone{}, stores: map[string]*openStore{}}
+	return &zones{now: now, instance: instanceName(), keys: newKeys(), byName: map[string]*zone{}, stores: map[string]*openStore{}}
 }
 
 // zoneUse is what one generation holds, by phase.ZoneSpec.ID. It implements phase.Zones; until commit nothing that runs has
@@ -180,6 +181,7 @@ func (u *zoneUse) commit() error {
 	u.zones.stores = maps.Clone(u.stores)
 	held, specs := maps.Clone(u.held), maps.Clone(u.specs)
 	u.zones.mu.Unlock()
+	u.zones.keys.commit(u)
 	for id, z := range held {
 		z.mem.SetOverflow(overflow(specs[id]))
 		if _, err := z.mem.Resize(specs[id].Bytes, u.zones.now()); err != nil {

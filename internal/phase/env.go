@@ -9,6 +9,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/logfile"
+	"github.com/limitgate/limitgate/internal/override"
 	"github.com/limitgate/limitgate/internal/tempfile"
 	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -47,6 +48,11 @@ type Env struct {
 	// Arithmetic of limit_req for the whole configuration. The limit_arithmetic directive sets it, unless it is Fixed.
 	Arithmetic limitgate.Arithmetic
 	Fixed      bool
+
+	// Overrides are numbers that were set for single keys, and Limits takes all limits of the configuration, for who looks after
+	// them from outside; both may be nil.
+	Overrides *override.Table
+	Limits    *KnownLimits
 
 	crowds map[string]*Crowd // by zone
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/base64"
 	"net/netip"
 	"strings"
@@ -37,14 +38,15 @@ type entry struct {
 	args    span
 	host    span // as it came
 	name    span // as servers are found by it
+	agent   span
 	version [2]int
 	length  int64 // of the body
 	headers []headerSpan
 
-	visits [2]*visit        // by configuration, while it is being decided on
-	fates  [2][spreads]fate // by configuration and lane
-	keys   [2][]byte        // under which it was refused, in the lane that tells who was hit
-	left   int              // decisions to come
+	slots [2]int           // by configuration, while it is being decided on; from 1 on
+	fates [2][spreads]fate // by configuration and lane
+	keys  [2][]byte        // under which it was refused, in the lane that tells who was hit
+	left  int              // decisions to come
 }
 
 // span is a piece of an entry's text.
@@ -167,16 +169,25 @@ func (e *entry) read(r *accesslog.Record, names fieldNames, p *plan) {
 	e.readRequest(r)
 	e.host, e.name = none, none
 	host := r.Host
-	if host == nil {
+	target := e.of(e.target)
+	whole := len(target) > 0 && target[0] != '/' && bytes.Contains(target, schemeEnd) // it names its host
+	if host == nil && !whole {
 		e.hostless, host = true, p.host
+	}
+	if whole && bytes.HasPrefix(target, https) {
+		e.port = anyTLS
 	}
 	if host != nil {
 		e.host = e.add(host)
 		e.headers = append(e.headers, headerSpan{hostName, e.host})
 	}
-	e.addHeader(agentName, r.Agent)
-	e.addHeader(refererName, r.Referer)
-	if r.User != nil {
+	if e.agent = e.add(r.Agent); p.agent && e.agent.there() {
+		e.headers = append(e.headers, headerSpan{agentName, e.agent})
+	}
+	if p.referer {
+		e.addHeader(refererName, r.Referer)
+	}
+	if r.User != nil && p.user {
 		at := len(e.text)
 		e.text = append(e.text, "Basic "...)
 		e.text = base64.StdEncoding.AppendEncode(e.text, append(append(make([]byte, 0, 64), r.User...), ':'))
@@ -241,6 +252,8 @@ var (
 	methodGet  = []byte("GET")
 	rootTarget = []byte("/")
 	protocol11 = []byte("HTTP/1.1")
+	schemeEnd  = []byte("://")
+	https      = []byte("https://")
 )
 
 // readVersion reads "HTTP/2.0"; what is none is HTTP/0.9, which has no version on the wire.

@@ -34,7 +34,8 @@ func (f *filler) fill(m *visit, e *entry, at int64) {
 		v.Conn.PeerAddr, r.Resolved = e.peer, true
 	}
 	v.Conn.ProxySource = e.source
-	v.Stay = e.stay
+	// The time that a request took when it was logged holds what it waited for a limit then.
+	v.Stay, v.Whole = e.stay, e.logged == delayed
 	v.Report.Vouched = e.status != 401
 	switch {
 	case e.broken:

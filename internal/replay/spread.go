@@ -1,8 +1,8 @@
 package replay
 
 import (
+	"math/bits"
 	"math/rand/v2"
-	"slices"
 )
 
 // A stamp of whole seconds leaves open when in its second a request came. Three assumptions bound what limits would have
@@ -27,7 +27,7 @@ const coarse = int64(1e8)
 type clump struct {
 	list   []*entry
 	random *rand.Rand
-	slots  []int64
+	steps  []int64
 }
 
 func newClump() clump { return clump{random: rand.New(rand.NewPCG(1, 2))} }
@@ -42,15 +42,19 @@ func (c *clump) takes(stamp int64) bool {
 
 // spread gives each entry its places in the second.
 func (c *clump) spread() {
-	n := int64(len(c.list))
-	c.slots = c.slots[:0]
-	for _, e := range c.list {
-		c.slots = append(c.slots, c.random.Int64N(max(1, e.grain)))
+	n, sum := int64(len(c.list)), int64(0)
+	// Instants at random in an interval, in their order, divide it like so many exponential steps, and one more.
+	c.steps = c.steps[:0]
+	for range n + 1 {
+		sum += 1 + int64(c.random.ExpFloat64()*(1<<20))
+		c.steps = append(c.steps, sum)
 	}
-	slices.Sort(c.slots)
 	for i, e := range c.list {
 		// Each request came within a grain from e.stamp on, and one whole second is in that time, whatever its duration was.
 		e.offset[atOnce] = (e.grain - e.stamp%e.grain) % e.grain
-		e.offset[evenly], e.offset[randomly] = e.grain/n*int64(i), c.slots[i]
+		e.offset[evenly] = e.grain / n * int64(i)
+		high, low := bits.Mul64(uint64(c.steps[i]), uint64(e.grain))
+		random, _ := bits.Div64(high, low, uint64(sum))
+		e.offset[randomly] = int64(random)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/limitgate/limitgate/guard"
 	"github.com/limitgate/limitgate/internal/conf"
@@ -23,6 +25,8 @@ type Config struct {
 	Name string
 	// Say takes what is worth a line in the error log.
 	Say func(level errorlog.Level, line string)
+	// Read takes all notes of the store whenever they have changed.
+	Read func(notes map[string]string)
 }
 
 // Access is what a store wants to know before it answers. It is comparable, so that a changed password is a changed store, and it
@@ -86,9 +90,16 @@ type Store struct {
 	access Access
 	far    *rediszone.Store
 	guard  *guard.Store
+	notes  *rediszone.Notes
 	stop   context.CancelFunc
-	done   chan struct{} // closed when nobody watches any more
+	done   sync.WaitGroup // who watches and who reads
 }
+
+// reading is how often instances look for changed notes, and how long that may take.
+const (
+	reading     = 500 * time.Millisecond
+	readTimeout = time.Second
+)
 
 // Open begins to connect to a store, and watches it. It does not wait for it, and fails only where it never could be reached.
 func Open(c Config) (*Store, error) {
@@ -101,8 +112,13 @@ func Open(c Config) (*Store, error) {
 		far.Close()
 		return nil, err
 	}
+	notes, err := rediszone.NewNotes(far, c.Spec.Prefix)
+	if err != nil {
+		far.Close()
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Store{spec: c.Spec, access: c.Access, far: far, stop: stop, done: make(chan struct{})}
+	s := &Store{spec: c.Spec, access: c.Access, far: far, notes: notes, stop: stop}
 	s.guard = guard.New(guard.Config{Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Tell: func(e guard.Event) {
 		level := errorlog.Error
 		if e.Fallback == 0 && e.Phase != guard.Down {
@@ -110,13 +126,49 @@ func Open(c Config) (*Store, error) {
 		}
 		c.Say(level, fmt.Sprintf("limit_store %q: %s", c.Spec.Name, e))
 	}})
+	s.done.Add(2)
 	// Owned by s, ends with Close.
 	go func() {
-		defer close(s.done)
+		defer s.done.Done()
 		s.guard.Watch(ctx, guard.Watching{Roster: roster, Name: c.Name})
+	}()
+	// Owned by s, ends with Close.
+	go func() {
+		defer s.done.Done()
+		s.follow(ctx, c.Read)
 	}()
 	return s, nil
 }
+
+// follow reads the notes whenever they have changed. What can't be read stays as it was read last.
+func (s *Store) follow(ctx context.Context, take func(map[string]string)) {
+	version := ""
+	for tick := time.NewTicker(reading); ; {
+		if s.guard.Stats().Phase == guard.Up {
+			bounded, cancel := context.WithTimeout(ctx, readTimeout)
+			now, list, err := s.notes.Read(bounded, version)
+			cancel()
+			if err == nil && list != nil {
+				version = now
+				take(list)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Note writes a note that all instances read; an empty text takes it away.
+func (s *Store) Note(ctx context.Context, name, text string) error {
+	return s.notes.Put(ctx, name, text)
+}
+
+// URL is where it is.
+func (s *Store) URL() string { return s.spec.URL }
 
 // Same reports whether the store is what a directive means, with the same way in.
 func (s *Store) Same(spec conf.LimitStore, a Access) bool { return s.spec.Same(spec) && s.access == a }
@@ -143,6 +195,6 @@ func (s *Store) Zone(name string, bytes int) (z *guard.Zone, end func(), err err
 // Close ends the watch and the connections. Its zones are ended before.
 func (s *Store) Close() {
 	s.stop()
-	<-s.done
+	s.done.Wait()
 	s.far.Close()
 }

@@ -20,6 +20,7 @@ type Visit struct {
 	Conn    request.Conn
 	Report  request.Report
 	Stay    int64 // how long the request is worked on once its limits let it go on, in nanoseconds
+	Whole   bool  // Stay begins when the request comes: what it waits is part of it
 	Lane    int   // of the gate, in which it was decided on; set by it
 
 	trial   pipeline.Trial
@@ -38,7 +39,7 @@ func (v *Visit) Reset(serial uint64, at int64, addr netip.AddrPort) {
 	r.Report = &v.Report
 	v.Conn = request.Conn{Serial: serial, Requests: 1, PeerAddr: addr, Start: limitgate.Time(at)}
 	r.Start, r.Now, r.ClientAddr = limitgate.Time(at), limitgate.Time(at), addr
-	v.Stay, v.decided = 0, false
+	v.Stay, v.Whole, v.decided = 0, false, false
 }
 
 // Again readies a request that was decided on in one lane for another one, at another instant. It reports false where that needs
@@ -50,8 +51,13 @@ func (v *Visit) Again(at int64) bool {
 		return false
 	}
 	v.decided = false
-	v.Request.Start, v.Request.Now, v.Conn.Start = limitgate.Time(at), limitgate.Time(at), limitgate.Time(at)
+	v.At(at)
 	return true
+}
+
+// At makes at the instant of a request that was approached and not decided on yet.
+func (v *Visit) At(at int64) {
+	v.Request.Start, v.Request.Now, v.Conn.Start = limitgate.Time(at), limitgate.Time(at), limitgate.Time(at)
 }
 
 // Read makes the request that the HTTP/1.1 edge would make of a head, which must last as long as the request. A head that the

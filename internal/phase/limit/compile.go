@@ -44,7 +44,9 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	}
 	for _, list := range [][]limit{h.earnest, h.rehearsed, h.conn} {
 		for i := range list {
-			list[i].settle()
+			m := &list[i]
+			m.settle()
+			env.Limits.Add(&known{m, phase.LimitAbout{Directive: m.group.kind.String(), Zone: m.zone, At: m.at, DryRun: m.group.dryRun}, m.keyText})
 		}
 	}
 	return h
@@ -97,7 +99,7 @@ func (c *compiler) add(list *[]limit, d *conf.Directive, g *group) {
 	}
 	if w, good := c.read(d, g.kind); good {
 		if m, good := c.limit(d, w); good {
-			m.group = g
+			m.group, m.at, m.keyText = g, d.Pos, w.key.Text
 			*list = append(*list, m)
 		}
 	}
@@ -138,9 +140,11 @@ func (c *compiler) limit(d *conf.Directive, w wish) (limit, bool) {
 	if len(v.parameters) > 0 || v.cost != nil || v.units != 1 {
 		m.vary = v
 	}
+	v.zone = c.zonesOf(zone, w.spec)
+	m.own, m.fixed.numbers = &own{zone: c.env.Overrides.Zone(m.zone), vary: v}, w.base
 	if len(v.parameters) > 0 {
-		v.zone = c.zonesOf(zone, w.spec)
-		return m, c.mayHold(d, w, zone)
+		m.sample, good = c.mayHold(d, w, zone)
+		return m, good
 	}
 	a := w.algorithm(w.base)
 	if a != nil {
@@ -171,10 +175,10 @@ func (c *compiler) zonesOf(zone limitgate.Zone, spec phase.ZoneSpec) func(limitg
 	}
 }
 
-// mayHold tries whether the zone holds states of the limit's kind, with numbers that every kind takes.
-func (c *compiler) mayHold(d *conf.Directive, w wish, zone limitgate.Zone) bool {
+// mayHold tries whether the zone holds states of the limit's kind, with numbers that every kind takes, and gives what it tried with.
+func (c *compiler) mayHold(d *conf.Directive, w wish, zone limitgate.Zone) (*limitgate.Limiter, bool) {
 	if w.spec.Parted {
-		return true // its parts hold them
+		return nil, true // its parts hold them
 	}
 	n := w.base
 	for _, p := range w.varying {
@@ -184,16 +188,17 @@ func (c *compiler) mayHold(d *conf.Directive, w wish, zone limitgate.Zone) bool 
 	}
 	a := w.algorithm(n)
 	if a == nil {
-		return true
+		return nil, true
 	}
 	if err := a.Validate(); err != nil {
-		return true // other values may be good
+		return nil, true // other values may be good
 	}
-	if _, err := limitgate.NewLimiter(zone, a); err != nil {
+	l, err := limitgate.NewLimiter(zone, a)
+	if err != nil {
 		c.unfit(d, w.spec.Name, err)
-		return false
+		return nil, false
 	}
-	return true
+	return l, true
 }
 
 // unfit reports a limit that its zone can't hold.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/limitfields"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
@@ -13,13 +14,17 @@ import (
 
 // limit is one limit of a scope.
 type limit struct {
-	group  *group
-	zone   string
-	stored bool // the zone lives in a store
-	key    *vars.Template
-	fixed  terms        // where no parameter holds variables
-	vary   *vary        // where some do
-	crowd  *phase.Crowd // where the key tells the client's address
+	group   *group
+	zone    string
+	at      conf.Pos
+	keyText string // as it is written
+	stored  bool   // the zone lives in a store
+	key     *vars.Template
+	fixed   terms              // where no parameter holds variables
+	vary    *vary              // where some do
+	crowd   *phase.Crowd       // where the key tells the client's address
+	own     *own               // keys for which other numbers were set
+	sample  *limitgate.Limiter // by numbers that any limit of the kind takes, where some vary
 
 	tarpit time.Duration // how long a refusal is held back: reject_delay
 	held   *phase.Held   // those that are; nil without a tarpit
@@ -28,6 +33,7 @@ type limit struct {
 // terms are a limit as it is for a request: with its parameters for that request.
 type terms struct {
 	of      *limit
+	numbers numbers
 	limiter *limitgate.Limiter // nil: refuses all
 	policy  limitfields.Policy // none for limit_conn
 }
@@ -73,6 +79,7 @@ func (l legs) collect(r *request.Request, limits []limit) legs {
 			}
 			b = b[:end]
 		}
+		t = m.own.of(t, limitgate.BytesKey(b[start:]), r.Now)
 		if t.limiter == nil {
 			l.list, l.terms = l.list[:0], l.terms[:0]
 		}

@@ -116,7 +116,12 @@ func (h *handler) decideOne(r *request.Request, m *limit) (time.Duration, phase.
 	if r.Now&crowdMask == 0 {
 		m.look(r)
 	}
-	d, err := m.fixed.limiter.TakeAt(context.Background(), r.Now, limitgate.BytesKey(key), 1)
+	t := m.own.of(&m.fixed, limitgate.BytesKey(key), r.Now)
+	if t.limiter == nil {
+		*status = statusOf(&limitgate.Decision{Outcome: limitgate.Rejected}, false, m.group.dryRun)
+		return h.follow(r, m, &limitgate.Decision{Outcome: limitgate.Rejected, Excess: 1000})
+	}
+	d, err := t.limiter.TakeAt(context.Background(), r.Now, limitgate.BytesKey(key), 1)
 	if err != nil {
 		return 0, undecided(r, err)
 	}

@@ -193,6 +193,7 @@ func (v *vary) make(n numbers, values string) (*terms, error) {
 // bind fills in the terms of numbers.
 func (v *vary) bind(t *terms, n numbers) error {
 	a := v.algorithm(n)
+	t.numbers = n
 	if a == nil {
 		t.policy = limitfields.New(v.limit.zone, nil)
 		return nil
@@ -238,6 +239,7 @@ func (v *vary) say(r *request.Request, what func([]byte) []byte) {
 // settle tells the limit's terms whose they are, when the limit has its place.
 func (m *limit) settle() {
 	m.fixed.of = m
+	m.own.vary.limit = m
 	if m.vary != nil {
 		m.vary.limit = m
 		m.vary.none = terms{of: m, policy: limitfields.New(m.zone, nil)}

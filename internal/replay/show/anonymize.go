@@ -23,6 +23,7 @@ func Anonymize(r *replay.Report) error {
 	a := anonymizer{key}
 	a.tops(r.Hit.Clients, a.hash)
 	a.tops(r.Hit.Paths, a.path)
+	a.tops(r.Hit.Agents, a.inside)
 	for i := range r.Zones {
 		z := &r.Zones[i]
 		a.tops(z.Keys, a.hash)
@@ -40,7 +41,7 @@ func Anonymize(r *replay.Report) error {
 	for i := range r.Log.Sources {
 		for k := range r.Log.Sources[i].Examples {
 			e := &r.Log.Sources[i].Examples[k]
-			e.Text, e.Why = a.hash(e.Text), addresses.ReplaceAllStringFunc(e.Why, a.hash)
+			e.Text, e.Why = a.hash(e.Text), a.inside(e.Why)
 		}
 	}
 	return nil
@@ -82,4 +83,15 @@ func (a anonymizer) path(path string) string {
 	return strings.Join(parts, "/")
 }
 
-var addresses = regexp.MustCompile(`[0-9a-fA-F:.]*[.:][0-9a-fA-F:.]+`)
+// inside hashes addresses and mail addresses in a text, and keeps the rest.
+func (a anonymizer) inside(text string) string {
+	return tellers.ReplaceAllStringFunc(text, func(word string) string {
+		if _, err := netip.ParseAddr(word); err == nil || strings.Contains(word, "@") {
+			return a.hash(word)
+		}
+		return word
+	})
+}
+
+// tellers are words that may be addresses.
+var tellers = regexp.MustCompile(`[0-9a-fA-F:.]*[.:][0-9a-fA-F:.]*[0-9a-fA-F:]|[^\s<>()"',;]+@[^\s<>()"',;]+`)

@@ -11,11 +11,11 @@ func (p *printer) zones(r *replay.Report) {
 		return
 	}
 	p.title("By zone (delayed and refused where the zone decided)")
-	t := table{head: []string{"zone", "limit", "asked", "passed", "delayed", "refused"}, left: 2}
+	t := table{head: []string{"zone", "limit", "passed", "delayed", "refused"}, left: 2}
 	for _, z := range r.Zones {
-		t.add(z.Name, z.Directive, bandText(z.Asked), bandText(z.Fates.Passed), bandText(z.Fates.Delayed), p.band(z.Fates.Rejected))
+		t.add(z.Name, z.Directive, bandText(z.Fates.Passed), bandText(z.Fates.Delayed), p.band(z.Fates.Rejected))
 		if z.Fates.DryDelayed.Max+z.Fates.DryRejected.Max > 0 {
-			t.add("  dry run", "", "", "", bandText(z.Fates.DryDelayed), p.band(z.Fates.DryRejected))
+			t.add("  dry run", "", "", bandText(z.Fates.DryDelayed), p.band(z.Fates.DryRejected))
 		}
 	}
 	p.table(&t)

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -104,17 +105,18 @@ func plural(n int64, what string) string {
 	return replay.Number(n) + " " + what + "s"
 }
 
-// Duration writes seconds for people.
+// Duration writes seconds for people, with at most one digit behind the point from two minutes on.
 func Duration(s float64) string {
+	short := func(n float64) string { return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) }
 	switch {
 	case s < 1:
-		return strconv.FormatFloat(s*1000, 'f', -1, 64) + " ms"
+		return strconv.FormatFloat(math.Round(s*1e6)/1e3, 'f', -1, 64) + " ms"
 	case s < 120:
-		return strconv.FormatFloat(s, 'f', -1, 64) + " s"
+		return strconv.FormatFloat(math.Round(s*1e3)/1e3, 'f', -1, 64) + " s"
 	case s < 7200:
-		return strconv.FormatFloat(s/60, 'f', 1, 64) + " min"
+		return short(s/60) + " min"
 	case s < 2*86400:
-		return strconv.FormatFloat(s/3600, 'f', 1, 64) + " h"
+		return short(s/3600) + " h"
 	}
-	return strconv.FormatFloat(s/86400, 'f', 1, 64) + " days"
+	return short(s/86400) + " days"
 }

@@ -75,7 +75,7 @@ const (
 )
 
 func (p *printer) paint(how, text string) string {
-	if !p.colour || text == "" {
+	if !p.colour || how == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + how + "m" + text + "\x1b[0m"
@@ -114,7 +114,7 @@ func (p *printer) malformed(s *replay.Source) {
 			if i == few {
 				break
 			}
-			p.line("           ", clip(fmt.Sprintf("line %d: %s: %s", e.Line, e.Why, e.Text), columns-11))
+			p.line("           ", clip(Printable(fmt.Sprintf("line %d: %s: %s", e.Line, e.Why, e.Text)), columns-11))
 		}
 	}
 	if s.Broken != "" {
@@ -171,7 +171,7 @@ func (p *printer) series(s *replay.Series) {
 	if len(s.Admitted) < 2 {
 		return
 	}
-	const places = 60
+	const places = 56
 	all := make([]int64, len(s.Admitted))
 	for i := range all {
 		all[i] = s.Admitted[i] + s.Delayed[i] + s.Rejected[i]

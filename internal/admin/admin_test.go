@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/limitgate/limitgate/internal/override"
+)
+
+// fake is a gateway that notes what it is asked.
+type fake struct{ asked []string }
+
+func (f *fake) Peers() Peers {
+	return Peers{Instance: "me", Stores: []Store{{Name: "main", Peers: []string{"me"}}}}
+}
+
+func (f *fake) Key(_ context.Context, zone, key string) (Key, error) {
+	if zone == "" {
+		return Key{}, errors.New("no such zone")
+	}
+	return Key{Zone: zone, Key: key, Limits: []Limit{{Directive: "limit_req", Remaining: 3}}}, nil
+}
+
+func (f *fake) Reset(_ context.Context, zone, key string) error {
+	f.asked = append(f.asked, "reset "+zone+" "+key)
+	return nil
+}
+
+func (f *fake) Set(_ context.Context, zone, key string, n *override.Numbers) error {
+	text := "nothing"
+	if n != nil {
+		text = n.Text()
+	}
+	f.asked = append(f.asked, "set "+zone+" "+key+" "+text)
+	return nil
+}
+
+func TestServer(t *testing.T) {
+	path, f := filepath.Join(t.TempDir(), "admin.sock"), &fake{}
+	// One that a process which is gone left behind.
+	old, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.SetUnlinkOnClose(false)
+	old.Close()
+	s, err := Open(path, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got mode %v, %v, want 0600", info.Mode(), err)
+	}
+	if _, err := Open(path, f); err == nil || !strings.Contains(err.Error(), "another process serves it") {
+		t.Errorf("a second server: got %v", err)
+	}
+	c := NewClient(path)
+	var p Peers
+	if err := c.Ask("GET", "/v1/peers", "", nil, &p); err != nil || p.Instance != "me" || len(p.Stores) != 1 {
+		t.Errorf("peers: got %+v, %v", p, err)
+	}
+	var k Key
+	if err := c.Ask("GET", "/v1/key", "zone=z&key=a%26b", nil, &k); err != nil || k.Key != "a&b" || k.Limits[0].Remaining != 3 {
+		t.Errorf("key: got %+v, %v", k, err)
+	}
+	if err := c.Ask("GET", "/v1/key", "", nil, &k); err == nil || err.Error() != "no such zone" {
+		t.Errorf("no zone: got %v, want the gateway's words", err)
+	}
+	for _, a := range []struct{ path, body string }{
+		{"/v1/key/reset", ""}, {"/v1/key/set", `{"rate":"5r/s"}`}, {"/v1/key/set", `{}`},
+	} {
+		if err := c.Ask("POST", a.path, "zone=z&key=k", strings.NewReader(a.body), &struct{}{}); err != nil {
+			t.Errorf("%s %s: got %v", a.path, a.body, err)
+		}
+	}
+	if got, want := strings.Join(f.asked, "; "), `reset z k; set z k {"rate":"5r/s"}; set z k nothing`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for name, err := range map[string]error{
+		"bad numbers": c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`{"burst":-1}`), &struct{}{}),
+		"bad method":  c.Ask("GET", "/v1/key/set", "zone=z&key=k", nil, &struct{}{}),
+		"bad path":    c.Ask("GET", "/v1/else", "", nil, &struct{}{}),
+	} {
+		if err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("got %v, want that the socket is gone", err)
+	}
+	if err := c.Ask("GET", "/v1/peers", "", nil, &p); err == nil {
+		t.Error("got an answer from a server that is closed")
+	}
+}

@@ -1,0 +1,10 @@
+// Package admin is the way in for operators: an HTTP server with JSON on a unix socket that only the owner of the process may open,
+// and the client of it. It knows the gateway as an interface, and decides nothing.
+//
+//	GET  /v1/peers                  the stores, and the instances that share them
+//	GET  /v1/key?zone=Z&key=K       what the limits of a zone say of a key
+//	POST /v1/key/reset?zone=Z&key=K forgets what the key was charged
+//	POST /v1/key/set?zone=Z&key=K   sets other numbers for the key: a body {"rate":"5r/s","burst":9,"until":"…"}; {} takes them back
+//
+// An answer that is not 200 has {"error":"…"}.
+package admin

@@ -1,0 +1,150 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/limitgate/limitgate/internal/override"
+)
+
+const (
+	maxBody  = 1 << 16
+	maxTime  = 10 * time.Second // of a request
+	probing  = time.Second
+	fileMode = 0o600
+)
+
+// Server is the server on a socket. Open it, and Close it.
+type Server struct {
+	http http.Server
+	done chan struct{} // closed when nobody serves any more
+}
+
+// Open opens the socket, which none but the user of the process may use, and serves. A socket that is left over from a process that
+// is gone is removed.
+func Open(path string, g Gateway) (*Server, error) {
+	if c, err := net.DialTimeout("unix", path, probing); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("opening the admin socket %s: another process serves it", path)
+	} else if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("removing the old admin socket: %w", err)
+		}
+	}
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the admin socket: %w", err)
+	}
+	if err := os.Chmod(path, fileMode); err != nil {
+		ln.Close()
+		return nil, fmt.Errorf("closing the admin socket to others: %w", err)
+	}
+	s := &Server{done: make(chan struct{})}
+	s.http.Handler, s.http.ReadTimeout, s.http.WriteTimeout = routes(g), maxTime, maxTime
+	s.http.ErrorLog = log.New(io.Discard, "", 0) // who asks is told
+	// Owned by s, ends with Close.
+	go func() {
+		defer close(s.done)
+		_ = s.http.Serve(ln) // ends with Close
+	}()
+	return s, nil
+}
+
+// Close closes the socket, which disappears, and all connections, and waits.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	<-s.done
+	return err
+}
+
+func routes(g Gateway) http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /v1/peers", func(w http.ResponseWriter, _ *http.Request) { answer(w, g.Peers(), nil) })
+	m.HandleFunc("GET /v1/key", func(w http.ResponseWriter, r *http.Request) {
+		k, err := g.Key(r.Context(), r.FormValue("zone"), r.FormValue("key"))
+		answer(w, k, err)
+	})
+	m.HandleFunc("POST /v1/key/reset", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, struct{}{}, g.Reset(r.Context(), r.URL.Query().Get("zone"), r.URL.Query().Get("key")))
+	})
+	m.HandleFunc("POST /v1/key/set", func(w http.ResponseWriter, r *http.Request) {
+		n, err := readNumbers(r.Body)
+		if err == nil {
+			err = g.Set(r.Context(), r.URL.Query().Get("zone"), r.URL.Query().Get("key"), n)
+		}
+		answer(w, struct{}{}, err)
+	})
+	return m
+}
+
+// readNumbers reads a body; nil is one without numbers.
+func readNumbers(body io.Reader) (*override.Numbers, error) {
+	text, err := io.ReadAll(io.LimitReader(body, maxBody))
+	if err != nil {
+		return nil, err
+	}
+	var none map[string]any
+	if json.Unmarshal(text, &none) == nil && len(none) == 0 {
+		return nil, nil
+	}
+	return override.Parse(string(text))
+}
+
+// failure is an answer that something did not work.
+type failure struct {
+	Error string `json:"error"`
+}
+
+func answer(w http.ResponseWriter, v any, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		v = failure{err.Error()}
+	}
+	_ = json.NewEncoder(w).Encode(v) // who left is told nothing
+}
+
+// Client asks a server.
+type Client struct{ http http.Client }
+
+// NewClient makes the client of the server on a socket.
+func NewClient(path string) *Client {
+	c := &Client{}
+	c.http.Timeout = maxTime
+	c.http.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}
+	return c
+}
+
+// Ask sends a request and reads the answer into v. query is encoded.
+func (c *Client) Ask(method, path, query string, body io.Reader, v any) error {
+	req, err := http.NewRequest(method, "http://admin"+path+"?"+query, body)
+	if err != nil {
+		return err
+	}
+	r, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("asking the gateway: %w", errors.Unwrap(err))
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		var f failure
+		if err := json.NewDecoder(r.Body).Decode(&f); err != nil || f.Error == "" {
+			return fmt.Errorf("asking the gateway: got status %d", r.StatusCode)
+		}
+		return errors.New(f.Error)
+	}
+	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
+		return fmt.Errorf("reading the gateway's answer: %w", err)
+	}
+	return nil
+}
