@@ -12,6 +12,8 @@ var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
 	"rediszone":                 {"."},
+	"adaptive":                  {"."},
+	"internal/overload":         {"."},
 	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
 	"grpclimit":                 {".", "internal/admit", "internal/trust"},

@@ -44,10 +44,10 @@ type entry struct {
 	length  int64 // of the body
 	headers []headerSpan
 
-	visits [2]*visit        // by configuration, while it is being decided on
-	fates  [2][spreads]fate // by configuration and lane
-	keys   [2][]byte        // under which it was refused, in the lane that tells who was hit
-	left   int              // decisions to come
+	slots [2]int           // by configuration, while it is being decided on; from 1 on
+	fates [2][spreads]fate // by configuration and lane
+	keys  [2][]byte        // under which it was refused, in the lane that tells who was hit
+	left  int              // decisions to come
 }
 
 // span is a piece of an entry's text.
