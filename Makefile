@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart shared test needs lint check stress sides postgres conformance agreement bench bench-replay bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs faults
+.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs faults agreement bench-replay shared
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate

@@ -69,7 +69,7 @@ func (n *run) decide(turns []turn) error {
 		}
 		s := &n.chunk[len(n.chunk)-1]
 		n.approach(n.guide, t)
-		if s.plain = !n.trailed() && n.gate.Ticket(&n.guide.visit, &s.ticket); !s.plain {
+		if s.plain = n.gate.Ticket(&n.guide.visit, &s.ticket); !s.plain {
 			s.m, n.guide = n.guide, n.take()
 		}
 	}
@@ -97,7 +97,7 @@ func (n *run) decide(turns []turn) error {
 // one decides on a request in one lane.
 func (n *run) one(t *turn) error {
 	s := &n.chunk[t.e.slots[n.which]-1]
-	if s.plain {
+	if s.plain && !n.follows(t.lane) {
 		decided, err := n.gate.Redeem(&s.ticket, t.at, t.lane, &n.report)
 		if err != nil {
 			return err
@@ -149,23 +149,24 @@ func (m *visit) Visit() *virtual.Visit { return &m.visit }
 
 // Ended implements virtual.Visitor: it counts what became of the request.
 func (m *visit) Ended() error {
-	n, lane := m.run, m.visit.Lane
-	t := n.tallies[lane]
-	f := t.add(m)
-	if n.trailed() && t.hits != nil {
-		if err := n.replay.trail.add(m, f, t.zones); err != nil {
+	n := m.run
+	f := n.tallies[m.visit.Lane].add(m)
+	if n.follows(m.visit.Lane) {
+		if err := n.replay.trail.add(m, f, n.tallies[m.visit.Lane].zones); err != nil {
 			return err
 		}
 	}
-	n.ended(m.e, lane, f)
+	n.ended(m.e, m.visit.Lane, f)
 	if m.held {
 		n.spare = append(n.spare, m)
 	}
 	return nil
 }
 
-// trailed tells whether somebody wants to know of the single requests of this configuration.
-func (n *run) trailed() bool { return n.replay.trail != nil && n.which == 0 }
+// follows tells whether somebody wants to know of each request in a lane.
+func (n *run) follows(lane int) bool {
+	return n.replay.trail != nil && n.which == 0 && n.tallies[lane].hits != nil
+}
 
 // ended notes what became of an entry in a lane.
 func (n *run) ended(e *entry, lane int, f fate) {
