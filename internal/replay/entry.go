@@ -29,6 +29,7 @@ type entry struct {
 	listens              [2]bool // the log tells the header that real_ip_header of a configuration asks for
 	hostless             bool    // the log tells no host
 	broken               bool    // the log has no request line but garbage
+	refused              bool    // when it was logged
 
 	text    []byte
 	line    span
@@ -43,10 +44,10 @@ type entry struct {
 	length  int64 // of the body
 	headers []headerSpan
 
-	visits [2]*visit        // by configuration, while it is being decided on
-	fates  [2][spreads]fate // by configuration and lane
-	keys   [2][]byte        // under which it was refused, in the lane that tells who was hit
-	left   int              // decisions to come
+	slots [2]int           // by configuration, while it is being decided on; from 1 on
+	fates [2][spreads]fate // by configuration and lane
+	keys  [2][]byte        // under which it was refused, in the lane that tells who was hit
+	left  int              // decisions to come
 }
 
 // span is a piece of an entry's text.
