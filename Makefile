@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs faults
+.PHONY: build quickstart shared test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs faults
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -18,6 +18,18 @@ quickstart: build
 	@echo 'try       curl -s -o /dev/null -w "%{http_code} %header{retry-after}\n" "http://127.0.0.1:8080/?n=[1-20]"'
 	@echo 'end       Ctrl-C'
 	@exec bin/limitgate -p bin/quickstart/ -c $(CURDIR)/examples/quickstart.conf
+
+# Two instances that share one limit through a redis-server of their own, in the foreground.
+shared: build
+	@mkdir -p bin/shared/1/logs bin/shared/2/logs
+	@sed 's/:6379/:6390/' examples/shared.conf > bin/shared/1/nginx.conf
+	@sed 's/:6379/:6390/; s/:8080/:8081/; s/:9000/:9001/' examples/shared.conf > bin/shared/2/nginx.conf
+	@echo 'instances http://127.0.0.1:8080 and :8081   10 requests a second for each client address, and 20 more at once, together'
+	@echo 'try       curl -s -o /dev/null -w "%{http_code}\n" "http://127.0.0.1:808{0,1}/?n=[1-30]" | sort | uniq -c'
+	@echo 'end       Ctrl-C'
+	@trap 'kill $$(jobs -p) 2>/dev/null' EXIT; trap exit INT TERM; \
+	redis-server --port 6390 --bind 127.0.0.1 --save '' --dir bin/shared >bin/shared/redis.log & \
+	bin/limitgate -p bin/shared/1/ -c nginx.conf & bin/limitgate -p bin/shared/2/ -c nginx.conf & wait
 
 test: needs lint check sides postgres
 

@@ -68,7 +68,7 @@ func (in *Interceptor) begin(ctx context.Context, c Call) (v *admit.Visit, f Ref
 		v.Count(i, r.Key(ctx, c, v.Key()), cost)
 	}
 	a := v.Ask(ctx)
-	in.observe(ctx, c, &a)
+	in.observe(ctx, c, v, &a)
 	if !a.Refused {
 		return v, f, nil
 	}
@@ -90,7 +90,8 @@ func (in *Interceptor) begin(ctx context.Context, c Call) (v *admit.Visit, f Ref
 	return nil, f, err
 }
 
-func (in *Interceptor) observe(ctx context.Context, c Call, a *admit.Answer) {
+// observe tells what was decided.
+func (in *Interceptor) observe(ctx context.Context, c Call, v *admit.Visit, a *admit.Answer) {
 	if in.config.Observe == nil {
 		return
 	}
@@ -98,7 +99,14 @@ func (in *Interceptor) observe(ctx context.Context, c Call, a *admit.Answer) {
 	if a.Limit >= 0 {
 		e.Limit = in.rules[a.Limit].Name
 	}
+	told := false
+	defer func() {
+		if !told { // it panicked, and so the call does not go on
+			_ = v.Cancel(ctx)
+		}
+	}()
 	in.config.Observe(ctx, c, e)
+	told = true
 }
 
 // end gives back what a call held, and what it was charged by limits for which it does not count.

@@ -118,6 +118,21 @@ func TestPlaceEndsWithTheCall(t *testing.T) {
 	}
 }
 
+func TestObserverThatPanicsHoldsNothing(t *testing.T) {
+	conn, token := limiter(t, limitgate.Conn{Limit: 2}), limiter(t, limitgate.Token{Rate: limitgate.PerHour(1), Capacity: 5})
+	in := with(t, grpclimit.Config{
+		Limits:  []grpclimit.Limit{{Limiter: conn, Key: grpclimit.Everybody}, {Limiter: token, Key: grpclimit.Everybody}},
+		Observe: func(context.Context, grpclimit.Call, grpclimit.Event) { panic("broken") },
+	})
+	func() {
+		defer func() { _ = recover() }()
+		_ = call(t.Context(), in, "/s/M", func() error { t.Error("the call went on"); return nil })
+	}()
+	if places, left := free(t, conn, "*"), free(t, token, "*"); places != 2 || left != 5 {
+		t.Errorf("got %d places free and %d left, want 2 and 5", places, left)
+	}
+}
+
 // Twenty failures at once on a limit of which only successes count leave the count as it was. (field case 60)
 func TestFailuresAreGivenBackExactly(t *testing.T) {
 	l := limiter(t, limitgate.Count{Limit: 30, Window: time.Hour, Windowing: limitgate.Fixed})

@@ -252,3 +252,44 @@ func ExampleRoster_Sign() {
 	fmt.Println(names, err != nil)
 	// Output: [] true
 }
+
+func ExampleNewNotes() {
+	store := nowhere()
+	defer store.Close()
+	_, err := rediszone.NewNotes(store, "{app}")
+	fmt.Println(err)
+	// Output: notes: prefix "{app}": must have no braces, which belong to the client's key
+}
+
+func ExampleNotes_Put() {
+	store := nowhere()
+	defer store.Close()
+	notes, _ := rediszone.NewNotes(store, "")
+	err := notes.Put(context.Background(), "greeting", "good morning")
+	fmt.Println(err != nil)
+	// Output: true
+}
+
+// All that changes is read once; what can't be read stays as it was.
+func ExampleNotes_Read() {
+	store := nowhere()
+	defer store.Close()
+	notes, _ := rediszone.NewNotes(store, "")
+	version, changed, err := notes.Read(context.Background(), "7")
+	fmt.Println(version, changed == nil, err != nil)
+	// Output: 7 true true
+}
+
+func ExampleInspect() {
+	store := nowhere()
+	defer store.Close()
+	servers, err := rediszone.Inspect(context.Background(), store, "")
+	fmt.Println(len(servers), err != nil)
+	// Output: 0 true
+}
+
+func ExampleServer_Evicts() {
+	s := rediszone.Server{MaxMemory: 100 << 20, Policy: "allkeys-lru"}
+	fmt.Println(s.Evicts())
+	// Output: true
+}

@@ -96,13 +96,7 @@ func (m *Middleware) begin(ctx context.Context, s Statement) (*admit.Visit, erro
 		return nil, nil
 	}
 	a := v.Ask(ctx)
-	if m.config.Observe != nil {
-		e := Event{Verdict: a.Verdict, DryRun: m.config.DryRun, Err: a.Err}
-		if a.Limit >= 0 {
-			e.Limit = m.rules[a.Limit].Name
-		}
-		m.config.Observe(ctx, s, e)
-	}
+	m.observe(ctx, s, v, &a)
 	if !a.Refused {
 		return v, nil
 	}
@@ -115,6 +109,25 @@ func (m *Middleware) begin(ctx context.Context, s Statement) (*admit.Visit, erro
 		f.Limit, f.Says = m.rules[a.Limit].Name, m.rules[a.Limit].says
 	}
 	return nil, f
+}
+
+// observe tells what was decided.
+func (m *Middleware) observe(ctx context.Context, s Statement, v *admit.Visit, a *admit.Answer) {
+	if m.config.Observe == nil {
+		return
+	}
+	e := Event{Verdict: a.Verdict, DryRun: m.config.DryRun, Err: a.Err}
+	if a.Limit >= 0 {
+		e.Limit = m.rules[a.Limit].Name
+	}
+	told := false
+	defer func() {
+		if !told { // it panicked, and so the statement does not go on
+			_ = v.Cancel(ctx)
+		}
+	}()
+	m.config.Observe(ctx, s, e)
+	told = true
 }
 
 // told tells of an error in giving back.

@@ -196,6 +196,19 @@ func TestQueryHoldsItsPlaceUntilItsRowsAreClosed(t *testing.T) {
 	at("panicked in an execution", 2)
 }
 
+func TestObserverThatPanicsHoldsNothing(t *testing.T) {
+	conn := limiter(t, limitgate.Conn{Limit: 2})
+	m := with(t, Config{Limits: []Limit{{Limiter: conn, Key: Everybody}}, Observe: func(context.Context, Statement, Event) { panic("broken") }})
+	f := &fake{}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = open(t, f, m).Exec("INSERT")
+	}()
+	if got := free(t, conn, "*"); got != 2 || slices.Contains(f.calls, "ExecContext") {
+		t.Errorf("got %d places free after %v, want 2 and no execution", got, f.calls)
+	}
+}
+
 // What the driver did not send is given back: database/sql does it another way, or on another connection.
 func TestWhatWasNotSentIsGivenBack(t *testing.T) {
 	for name, c := range map[string]struct {

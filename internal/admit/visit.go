@@ -19,6 +19,9 @@ type Visit struct {
 	calm     detached
 }
 
+// keptKeys is how much memory for keys a visit leaves to the next one: long keys are rare, and would stay for good.
+const keptKeys = 4 << 10
+
 // side are the limits of one sort that count the work.
 type side struct {
 	legs  []limitgate.Leg
@@ -202,7 +205,9 @@ func (v *Visit) End(ctx context.Context) error {
 	}
 	v.gate.queues.released(v)
 	v.calm.Context = nil
-	v.keys, v.places = v.keys[:0], v.places[:0]
+	if v.keys, v.places = v.keys[:0], v.places[:0]; cap(v.keys) > keptKeys {
+		v.keys = nil
+	}
 	v.requests.clear()
 	v.conns.clear()
 	v.gate.memory.Put(v)

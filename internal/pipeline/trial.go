@@ -69,6 +69,9 @@ func (t *Trial) Again() bool {
 	return true
 }
 
+// Ends tells whether what the limits refuse of a request that was approached is refused for good: no page sends it elsewhere.
+func (t *Trial) Ends() bool { return t.stands && len(t.before.p.scopes[t.place].errorPages) == 0 }
+
 // Sole returns the one plain limit that decides on a request that was approached, where nothing else than the content comes
 // behind it: what it admits is served.
 func (t *Trial) Sole() (limit.Sole, bool) {

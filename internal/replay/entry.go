@@ -38,14 +38,15 @@ type entry struct {
 	args    span
 	host    span // as it came
 	name    span // as servers are found by it
+	agent   span
 	version [2]int
 	length  int64 // of the body
 	headers []headerSpan
 
-	visits [2]*visit        // by configuration, while it is being decided on
-	fates  [2][spreads]fate // by configuration and lane
-	keys   [2][]byte        // under which it was refused, in the lane that tells who was hit
-	left   int              // decisions to come
+	slots [2]int           // by configuration, while it is being decided on; from 1 on
+	fates [2][spreads]fate // by configuration and lane
+	keys  [2][]byte        // under which it was refused, in the lane that tells who was hit
+	left  int              // decisions to come
 }
 
 // span is a piece of an entry's text.
@@ -180,9 +181,13 @@ func (e *entry) read(r *accesslog.Record, names fieldNames, p *plan) {
 		e.host = e.add(host)
 		e.headers = append(e.headers, headerSpan{hostName, e.host})
 	}
-	e.addHeader(agentName, r.Agent)
-	e.addHeader(refererName, r.Referer)
-	if r.User != nil {
+	if e.agent = e.add(r.Agent); p.agent && e.agent.there() {
+		e.headers = append(e.headers, headerSpan{agentName, e.agent})
+	}
+	if p.referer {
+		e.addHeader(refererName, r.Referer)
+	}
+	if r.User != nil && p.user {
 		at := len(e.text)
 		e.text = append(e.text, "Basic "...)
 		e.text = base64.StdEncoding.AppendEncode(e.text, append(append(make([]byte, 0, 64), r.User...), ':'))

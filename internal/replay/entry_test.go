@@ -51,6 +51,7 @@ func TestTheShortWayIsTheEdges(t *testing.T) {
 			t.Fatal(err)
 		}
 		gate := r.plan.configs[0].first
+		r.plan.agent, r.plan.referer, r.plan.user = true, true, true
 		rapid.Check(t, func(t *rapid.T) {
 			rec := accesslog.Record{
 				Stamp: base, Grain: 1, Duration: accesslog.Unknown, Addr: netip.MustParseAddr("192.0.2.1"), Status: 200,
@@ -95,6 +96,30 @@ func TestMostGoTheShortWay(t *testing.T) {
 		var e entry
 		if e.read(&rec, fieldNames{}, r.plan); e.parsed != want {
 			t.Errorf("%s: got %v, want %v", uri, e.parsed, want)
+		}
+	}
+}
+
+// What no configuration asks for is not taken along, and what one asks for is.
+func TestWhatIsAskedFor(t *testing.T) {
+	rec := get(0, "192.0.2.1", "/")
+	rec.Referer, rec.User = []byte("http://r/"), []byte("u")
+	for http, want := range map[string]string{
+		`server { }`: "Host", `limit_req_zone $http_user_agent zone=r:1m rate=1r/s; server { }`: "Host User-Agent",
+		`map $http_referer $m { default 1; } server { if ($m) { return 403; } }`: "Host Referer", `limit_req_zone $remote_user zone=r:1m rate=1r/s; server { }`: "Host Authorization",
+	} {
+		r, err := Open(of(t, http))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e entry
+		e.read(&rec, fieldNames{}, r.plan)
+		var got []string
+		for _, h := range e.headers {
+			got = append(got, string(h.name.name))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %v, want %s", http, got, want)
 		}
 	}
 }

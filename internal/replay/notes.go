@@ -102,6 +102,12 @@ func (r *Replay) notes(out *Report) []Note {
 	}
 	r.lacks(add)
 	for _, z := range out.Zones {
+		switch crowd := r.runs[0].gate.Crowding(z.Name); {
+		case crowd.Forgotten > 0:
+			add("zone", "zone %s is too small for this traffic: %s in force gave way to others, as in the gateway; with more room more would be refused", z.Name, count(crowd.Forgotten, "state"))
+		case crowd.Refused > 0:
+			add("zone", "zone %s is too small for this traffic: %s of new keys for want of room are among the refusals", z.Name, count(crowd.Refused, "refusal"))
+		}
 		if z.Directive == "limit_conn" && z.Asked.Max > 0 && c.timed == 0 {
 			add("duration", "zone %s counts requests at once, and the log does not tell how long they took: each is over at once, so that this zone refuses none", z.Name)
 		}

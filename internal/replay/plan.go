@@ -38,6 +38,8 @@ type plan struct {
 	drop        bool
 	host        []byte
 	keepSlashes bool
+
+	agent, referer, user bool // some configuration asks for it
 }
 
 // config is one of the configurations.
@@ -63,7 +65,11 @@ func Open(o Options) (*Replay, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.plan.configs = append(r.plan.configs, newConfig(v, g))
+		p := r.plan
+		p.configs = append(p.configs, newConfig(v, g))
+		p.agent = p.agent || g.Vars.Used("http_user_agent")
+		p.referer = p.referer || g.Vars.Used("http_referer")
+		p.user = p.user || g.Vars.Used("remote_user") || g.Vars.Used("http_authorization")
 	}
 	first := r.plan.configs[0]
 	r.plan.keepSlashes = first.first.Rules.KeepSlashes

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/limitgate/limitgate/internal/accesslog"
 )
 
@@ -225,6 +228,25 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// A zone that is too small is said to be: its limits are not what they seem.
+func TestCrowdedZones(t *testing.T) {
+	var records []accesslog.Record
+	for i := range 4000 {
+		records = append(records, get(int64(i/100), fmt.Sprintf("10.0.%d.%d", i/250, i%250), "/"))
+	}
+	for zone, want := range map[string]string{"r:32k": "gave way to others", "r:32k overflow=reject": "for want of room are among", "r:1m": ""} {
+		got := ""
+		for _, n := range replayed(t, of(t, `limit_req_zone $binary_remote_addr rate=1r/m zone=`+zone+`; server { limit_req zone=r; }`), logOf(records)).Notes {
+			if n.ID == "zone" {
+				got = n.Text
+			}
+		}
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", zone, got, want)
+		}
+	}
+}
+
 // The server is that of the host and the port, as far as the log tells.
 func TestServers(t *testing.T) {
 	http := `limit_req_zone $server_port$scheme zone=r:1m rate=1r/h;
@@ -319,5 +341,53 @@ func TestNothing(t *testing.T) {
 	got := replayed(t, of(t, oneLimit), logOf(nil))
 	if got.Answer != "the log has no requests to decide on" || got.Requests != 0 {
 		t.Errorf("got %q of %d", got.Answer, got.Requests)
+	}
+}
+
+// The short way of requests that one limit decides on changes no number: a configuration that asks for the time has each go its
+// whole way.
+func TestTicketsChangeNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, coarse := range []bool{false, true} {
+		var records []accesslog.Record
+		for i := range 3000 {
+			rec := get(int64(i*20), fmt.Sprintf("192.0.2.%d", r.IntN(9)), []string{"/", "/b", "/two", "/free", "/dry"}[r.IntN(5)])
+			if i%3 == 0 {
+				rec = lasting(rec, r.Int64N(3000))
+			}
+			if coarse {
+				rec = coarseOf(rec)
+			}
+			records = append(records, rec)
+		}
+		for _, pages := range []string{"", "error_page 503 /free;"} {
+			http := `limit_req_zone $binary_remote_addr zone=a:1m rate=2r/s; limit_req_zone $uri zone=b:1m rate=9r/s; ` + pages + `
+				server { location / { limit_req zone=a burst=3; } location /b { limit_req zone=b; } location /two { limit_req zone=a; limit_req zone=b burst=9; }
+				location /free { } location /dry { limit_req zone=a; limit_req_dry_run on; } }`
+			short, whole := of(t, http), of(t, `map $msec $never { default 1; } `+http)
+			for o, timely := range map[*Options]bool{&short: false, &whole: true} {
+				if r, err := Open(*o); err != nil || r.plan.configs[0].first.Timely() != timely {
+					t.Fatalf("asks for the time: want %v, %v", timely, err)
+				}
+			}
+			other := written(t, strings.ReplaceAll(http, "2r/s", "1r/s"))
+			short.Against, whole.Against = &other, &other
+			got, want := replayed(t, short, logOf(records)), replayed(t, whole, logOf(records))
+			want.Config = got.Config
+			for i := range want.Locations {
+				want.Locations[i].File = got.Locations[i].File
+			}
+			for _, list := range [][]Change{want.Changes.Passed} {
+				for i := range list {
+					list[i].File = got.Changes.Passed[i].File
+				}
+			}
+			if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Series{})); d != "" {
+				t.Errorf("coarse %v, %s: %s", coarse, pages, d)
+			}
+			if got.Total.Rejected.Max == 0 || got.Total.Delayed.Max == 0 || got.Total.DryRejected.Max == 0 {
+				t.Errorf("nothing to see: %+v", got.Total)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/virtual"
 )
@@ -14,7 +15,16 @@ type run struct {
 	which   int      // of the configurations
 	timely  bool     // the configuration asks for the time
 	spare   []*visit
-	chunk   []*visit // of the requests that are being decided on together
+	guide   *visit // goes ahead for requests that need no visit of their own
+	chunk   []slot // of the requests that are being decided on together
+	report  request.Report
+}
+
+// slot is a request that is being decided on, by a ticket, or by a visit.
+type slot struct {
+	ticket virtual.Ticket
+	plain  bool // there is a ticket
+	m      *visit
 }
 
 // visit is an entry while a run decides on it. It is used again and again.
@@ -36,6 +46,7 @@ func newRun(r *Replay, which, lanes int, g *virtual.Gate) *run {
 		program: g.Program, rules: &g.Rules, which: which, tlsPort: r.plan.configs[which].tlsPort, port: r.options.Port,
 		same: g.Rules.KeepSlashes == r.plan.keepSlashes,
 	}
+	n.guide = &visit{run: n}
 	for i := range lanes {
 		n.tallies = append(n.tallies, newTally(g, lanes == 1 || i == reference))
 	}
@@ -46,14 +57,25 @@ func newRun(r *Replay, which, lanes int, g *virtual.Gate) *run {
 // the states they need come from memory together.
 func (n *run) decide(turns []turn) error {
 	n.chunk = n.chunk[:0]
-	if !n.timely {
-		for i := range turns {
-			if t := &turns[i]; t.e.visits[n.which] == nil {
-				n.chunk = append(n.chunk, n.approach(t))
-			}
+	for i := range turns {
+		t := &turns[i]
+		if t.e.slots[n.which] != 0 {
+			continue
 		}
-		for _, m := range n.chunk {
-			n.gate.Warm(&m.visit)
+		n.chunk = append(n.chunk, slot{})
+		t.e.slots[n.which] = len(n.chunk)
+		if n.timely {
+			continue
+		}
+		s := &n.chunk[len(n.chunk)-1]
+		n.approach(n.guide, t)
+		if s.plain = n.gate.Ticket(&n.guide.visit, &s.ticket); !s.plain {
+			s.m, n.guide = n.guide, n.take()
+		}
+	}
+	for i := range n.chunk {
+		if s := &n.chunk[i]; s.plain {
+			n.gate.Prepare(&s.ticket)
 		}
 	}
 	for i := range turns {
@@ -62,9 +84,10 @@ func (n *run) decide(turns []turn) error {
 		}
 	}
 	for i := range turns {
-		e := turns[i].e
-		if m := e.visits[n.which]; m != nil {
-			e.visits[n.which] = nil
+		turns[i].e.slots[n.which] = 0
+	}
+	for i := range n.chunk {
+		if m := n.chunk[i].m; m != nil {
 			n.spare = append(n.spare, m)
 		}
 	}
@@ -73,35 +96,52 @@ func (n *run) decide(turns []turn) error {
 
 // one decides on a request in one lane.
 func (n *run) one(t *turn) error {
-	m := t.e.visits[n.which]
-	switch {
-	case m == nil:
-		m = n.approach(t)
-	case m.used && (n.timely || !m.visit.Again(t.at)):
-		n.fill.fill(m, t.e, t.at)
-		n.gate.Approach(&m.visit)
+	s := &n.chunk[t.e.slots[n.which]-1]
+	if s.plain {
+		decided, err := n.gate.Redeem(&s.ticket, t.at, t.lane, &n.report)
+		if err != nil {
+			return err
+		}
+		if c := n.tallies[t.lane]; decided && (c.hits == nil || n.report.Outcome != limitgate.Rejected && n.report.Rehearsed != limitgate.Rejected) {
+			n.ended(t.e, t.lane, c.plain(t.e, t.at, &n.report))
+			return nil
+		}
+		// Who was hit is asked of the request itself. A limit that refused it refuses it once more: nothing was charged.
 	}
-	m.used = true
+	switch {
+	case s.m == nil:
+		s.m = n.take()
+		n.approach(s.m, t)
+	case s.m.used && (n.timely || !s.m.visit.Again(t.at)):
+		n.approach(s.m, t)
+	case !s.m.used:
+		s.m.visit.At(t.at)
+	}
+	s.m.used = true
+	m := s.m
 	held, err := n.gate.Decide(m, t.lane)
 	if held {
-		m.held, t.e.visits[n.which] = true, nil
+		m.held, s.m = true, nil
 	}
 	return err
 }
 
-// approach takes an entry as far as its limits.
-func (n *run) approach(t *turn) *visit {
-	var m *visit
-	if last := len(n.spare) - 1; last >= 0 {
-		m, n.spare = n.spare[last], n.spare[:last]
-	} else {
-		m = &visit{run: n}
+// take returns a visit to use.
+func (n *run) take() *visit {
+	last := len(n.spare) - 1
+	if last < 0 {
+		return &visit{run: n}
 	}
+	m := n.spare[last]
+	n.spare = n.spare[:last]
+	return m
+}
+
+// approach takes an entry as far as its limits.
+func (n *run) approach(m *visit, t *turn) {
 	m.e, m.used, m.held = t.e, false, false
-	t.e.visits[n.which] = m
 	n.fill.fill(m, t.e, t.at)
 	n.gate.Approach(&m.visit)
-	return m
 }
 
 // Visit implements virtual.Visitor.
@@ -109,21 +149,24 @@ func (m *visit) Visit() *virtual.Visit { return &m.visit }
 
 // Ended implements virtual.Visitor: it counts what became of the request.
 func (m *visit) Ended() error {
-	n, e, lane := m.run, m.e, m.visit.Lane
-	t := n.tallies[lane]
-	f := t.add(m)
+	n := m.run
+	n.ended(m.e, m.visit.Lane, n.tallies[m.visit.Lane].add(m))
+	if m.held {
+		n.spare = append(n.spare, m)
+	}
+	return nil
+}
+
+// ended notes what became of an entry in a lane.
+func (n *run) ended(e *entry, lane int, f fate) {
 	if n.replay.changes != nil {
 		f.decided = true
 		e.fates[n.which][lane] = f
 		if other := &e.fates[1-n.which][lane]; other.decided {
-			n.replay.changes[lane].add(e, lane, t.hits != nil)
+			n.replay.changes[lane].add(e, lane, n.tallies[lane].hits != nil)
 		}
 	}
 	if e.left--; e.left == 0 {
 		n.replay.done = append(n.replay.done, e)
 	}
-	if m.held {
-		n.spare = append(n.spare, m)
-	}
-	return nil
 }

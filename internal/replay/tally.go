@@ -102,20 +102,47 @@ func naming(key string) (binary, text string) {
 func (t *tally) add(m *visit) fate {
 	v := &m.visit
 	r, p := &v.Request, &v.Report
-	at := int64(r.Now)
-	if m.e.broken {
+	f := fate{verdict: unasked, block: int32(r.Location), zone: -1}
+	if len(p.Limits) > 0 {
+		f.verdict, f.block = verdictOf(p.Outcome), int32(p.Scope)
+		f.zone = int16(t.limits(m, f.verdict))
+	}
+	t.count(m.e, int64(r.Now), p, f, v.Served())
+	if t.hits != nil && f.verdict == rejected {
+		t.hits.add(m)
+	}
+	return f
+}
+
+// plain counts a request on which one limit has decided, and which is served unless that refused it.
+func (t *tally) plain(e *entry, at int64, p *request.Report) fate {
+	l := &p.Limits[0]
+	f := fate{verdict: verdictOf(p.Outcome), block: int32(p.Scope), zone: -1}
+	number := t.zone(l.Zone)
+	said := verdictOf(l.Decision.Outcome)
+	if l.DryRun {
+		t.zones[number].dry[said]++
+	} else {
+		t.zones[number].n[said]++
+		if said > passed {
+			f.zone = int16(number)
+		}
+	}
+	t.count(e, at, p, f, f.verdict != rejected)
+	return f
+}
+
+// count counts what became of a request.
+func (t *tally) count(e *entry, at int64, p *request.Report, f fate, served bool) {
+	if e.broken {
 		t.unread++
 	}
-	what, block, zone := unasked, r.Location, -1
-	if len(p.Limits) > 0 {
-		what, block = verdictOf(p.Outcome), p.Scope
-		zone = t.limits(m, what)
-	}
+	what := f.verdict
 	t.n[what]++
-	t.blocks[block].n[what]++
+	t.blocks[f.block].n[what]++
 	if p.Rehearsed > limitgate.Passed {
 		t.dry[verdictOf(p.Rehearsed)]++
-		t.blocks[block].dry[verdictOf(p.Rehearsed)]++
+		t.blocks[f.block].dry[verdictOf(p.Rehearsed)]++
 	}
 	t.series.add(at, what)
 	switch {
@@ -125,17 +152,13 @@ func (t *tally) add(m *visit) fate {
 		t.after.add(at + int64(p.Delay))
 	case what == rejected:
 		t.before.add(at)
-	case v.Served():
+	case served:
 		t.before.add(at)
 		t.after.add(at)
 	}
 	if t.hits != nil {
-		t.hits.flight.begin(instant(at), m.e.stay)
-		if what == rejected {
-			t.hits.add(m)
-		}
+		t.hits.flight.begin(instant(at), e.stay)
 	}
-	return fate{verdict: what, zone: int16(zone), block: int32(block)}
 }
 
 // limits counts what each zone said, and returns the number of the one that delays or refuses the request.
@@ -229,10 +252,8 @@ func (h *hits) add(m *visit) {
 	}
 	h.paths.add(path)
 	agent := noAgent
-	for i := range e.headers {
-		if e.headers[i].name == agentName {
-			agent = e.of(e.headers[i].value)
-		}
+	if e.agent.there() {
+		agent = e.of(e.agent)
 	}
 	h.agents.add(agent)
 }

@@ -23,7 +23,8 @@ type Gate struct {
 	Rules   h1.Rules         // by which heads are read
 	Vars    *vars.Table
 
-	now    limitgate.Time // what the configuration's variables take for the time
+	zones  map[string]*lanedZone // by phase.ZoneSpec.ID
+	now    limitgate.Time        // what the configuration's variables take for the time
 	lanes  []lane
 	lane   int                 // the one that the gate is in
 	places [][]limitgate.Place // memory for places
@@ -63,37 +64,17 @@ func (g *Gate) Approach(v *Visit) {
 	}
 }
 
-// Warm readies the states that the limit of a request needs, if they are known: it is worth its time for many requests in a row
-// that were approached.
-func (g *Gate) Warm(v *Visit) {
-	if v.sole.Limiter == nil {
-		return
-	}
-	if z, is := v.sole.Limiter.Zone().(*lanedZone); is {
-		g.warmth += z.warm(limitgate.BytesKey(v.key))
-	}
-}
-
 // Decide lets the limits decide on a request that was approached, at its own instant in one of the lanes, after all that happens
 // there before it: ends of others come first. It reports true where the request is delayed and goes on later: the gate keeps the
 // visitor until then. Another lane may decide on the request again, once Again is asked for.
 func (g *Gate) Decide(who Visitor, lane int) (held bool, err error) {
 	v := who.Visit()
-	g.lane, v.Lane = lane, lane
+	due, err := g.arrive(int64(v.Request.Now), lane)
+	if err != nil {
+		return false, err
+	}
+	v.Lane = lane
 	l := &g.lanes[lane]
-	at := int64(v.Request.Now)
-	due := plus(at, l.offset)
-	if due < l.latest-late {
-		l.offset = l.latest - at
-		due = l.latest
-	}
-	l.latest = max(l.latest, due)
-	if len(l.agenda) > 0 {
-		if err := g.pass(l, l.latest); err != nil {
-			return false, err
-		}
-	}
-	g.now = v.Request.Now
 	if v.sole.Limiter != nil {
 		d, err := v.sole.Take(v.Request.Now, &v.Report)
 		if err != nil {
@@ -113,6 +94,26 @@ func (g *Gate) Decide(who Visitor, lane int) (held bool, err error) {
 		return true, nil
 	}
 	return false, g.ended(l, who, plus(due, int64(v.Report.Delay)))
+}
+
+// arrive goes on to the instant of a request in a lane, and lets happen there what comes before it. It returns when that is on the
+// time line.
+func (g *Gate) arrive(at int64, lane int) (due int64, err error) {
+	g.lane = lane
+	l := &g.lanes[lane]
+	due = plus(at, l.offset)
+	if due < l.latest-late {
+		l.offset = l.latest - at
+		due = l.latest
+	}
+	l.latest = max(l.latest, due)
+	if len(l.agenda) > 0 {
+		if err := g.pass(l, l.latest); err != nil {
+			return 0, err
+		}
+	}
+	g.now = limitgate.Time(at)
+	return due, nil
 }
 
 // Drain decides what still waits, as if nothing else came. Places that are held then stay held.

@@ -5,8 +5,10 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/limitgate/limitgate/internal/request"
 	"pgregory.net/rapid"
 )
 
@@ -20,14 +22,19 @@ type guest struct {
 func (m *guest) Visit() *Visit { return &m.v }
 
 func (m *guest) Ended() error {
-	p := &m.v.Report
-	text := fmt.Sprintf("lane %d: %d %v served %v rehearsed %v delay %v", m.v.Lane, m.v.Request.Response.Status, p.Outcome, m.v.Served(), p.Rehearsed, p.Delay)
+	text := fmt.Sprintf("lane %d: %d served %v", m.v.Lane, m.v.Request.Response.Status, m.v.Served()) + told(&m.v.Report)
+	m.told, m.ended = append(m.told, text), m.ended+1
+	return nil
+}
+
+// told is what limits said, in a text.
+func told(p *request.Report) string {
+	text := fmt.Sprintf(" %v rehearsed %v delay %v", p.Outcome, p.Rehearsed, p.Delay)
 	for i := range p.Limits {
 		l := &p.Limits[i]
 		text += fmt.Sprintf(" %s %q %v %v in %d", l.Zone, l.Key, l.Decision, l.DryRun, p.Scope)
 	}
-	m.told, m.ended = append(m.told, text), m.ended+1
-	return nil
+	return text
 }
 
 func gateOf(t *testing.T, http string, lanes int) *Gate {
@@ -67,10 +74,14 @@ func TestLanesAreGatesOfTheirOwn(t *testing.T) {
 	const lanes = 3
 	paths := []string{"/", "/dry", "/nodelay", "/two", "/conn", "/count", "/token", "/return", "/deny", "/try", "/vary?b=2", "/vary?b=x", "/exempt", "/\x01"}
 	rapid.Check(t, func(rt *rapid.T) {
-		g := gateOf(t, everyWay, lanes)
+		http := everyWay
+		if rapid.Bool().Draw(rt, "without pages") {
+			http = strings.Replace(http, "error_page 503 /busy; error_page 403 = @denied;", "", 1)
+		}
+		g := gateOf(t, http, lanes)
 		var alone [lanes]*Gate
 		for i := range alone {
-			alone[i] = gateOf(t, everyWay, 1)
+			alone[i] = gateOf(t, http, 1)
 		}
 		at := int64(1e18)
 		var all, ones []*guest
@@ -79,10 +90,35 @@ func TestLanesAreGatesOfTheirOwn(t *testing.T) {
 			path, client := rapid.SampledFrom(paths).Draw(rt, "path"), rapid.SampledFrom([]byte{1, 2, 3}).Draw(rt, "client")
 			m := &guest{}
 			m.fill(g, uint64(i), at, path, client)
-			g.Warm(&m.v)
+			var ticket Ticket
+			plain := g.Ticket(&m.v, &ticket)
+			if plain {
+				g.Prepare(&ticket)
+			}
 			all = append(all, m)
 			for lane := range lanes {
 				when := at + int64(lane)*1e7
+				one := &guest{}
+				one.fill(alone[lane], uint64(i), when, path, client)
+				one.v.sole.Limiter = nil // the whole way
+				if _, err := alone[lane].Decide(one, 0); err != nil {
+					rt.Fatal(err)
+				}
+				ones = append(ones, one)
+				if plain {
+					quick := &guest{}
+					decided, err := g.Redeem(&ticket, when, lane, &quick.v.Report)
+					if err != nil {
+						rt.Fatal(err)
+					}
+					if decided {
+						if got, want := told(&quick.v.Report), told(&one.v.Report); got != want {
+							rt.Fatalf("ticket: got %s, want %s", got, want)
+						}
+						one.told, m.ended = nil, m.ended+1
+						continue
+					}
+				}
 				switch {
 				case lane == 0:
 				case m.ended < lane: // the gate keeps it
@@ -95,14 +131,6 @@ func TestLanesAreGatesOfTheirOwn(t *testing.T) {
 				if _, err := g.Decide(m, lane); err != nil {
 					rt.Fatal(err)
 				}
-				one := &guest{}
-				one.fill(alone[lane], uint64(i), when, path, client)
-				one.v.sole.Limiter = nil // the whole way
-				if _, err := alone[lane].Decide(one, 0); err != nil {
-					rt.Fatal(err)
-				}
-				one.v.Lane = lane
-				ones = append(ones, one)
 			}
 		}
 		if err := g.Drain(); err != nil {

@@ -53,11 +53,11 @@ func OpenLanes(o Options, lanes int) (*Gate, error) {
 	if errs.Failed() {
 		return nil, &ConfigError{errs.List()}
 	}
-	g := &Gate{Config: cfg, lanes: make([]lane, lanes)}
+	g := &Gate{Config: cfg, lanes: make([]lane, lanes), zones: map[string]*lanedZone{}}
 	clock := func() limitgate.Time { return g.now }
 	g.Vars = vars.NewTable(vars.Facts{Now: clock, Wall: g.wall})
 	env := &phase.Env{
-		Vars: g.Vars, Errors: errs, Zones: zones{g, map[string]*lanedZone{}}, Files: phase.NoFiles{}, Now: clock,
+		Vars: g.Vars, Errors: errs, Zones: zones{g}, Files: phase.NoFiles{}, Now: clock,
 		Prefix: o.Prefix, Dir: filepath.Dir(o.File), Fixed: o.Arithmetic != "",
 	}
 	if o.Arithmetic == "nginx" {

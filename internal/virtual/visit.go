@@ -51,8 +51,13 @@ func (v *Visit) Again(at int64) bool {
 		return false
 	}
 	v.decided = false
-	v.Request.Start, v.Request.Now, v.Conn.Start = limitgate.Time(at), limitgate.Time(at), limitgate.Time(at)
+	v.At(at)
 	return true
+}
+
+// At makes at the instant of a request that was approached and not decided on yet.
+func (v *Visit) At(at int64) {
+	v.Request.Start, v.Request.Now, v.Conn.Start = limitgate.Time(at), limitgate.Time(at), limitgate.Time(at)
 }
 
 // Read makes the request that the HTTP/1.1 edge would make of a head, which must last as long as the request. A head that the

@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"context"
+	"strings"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/phase"
@@ -9,16 +10,13 @@ import (
 )
 
 // zones makes each zone once, and keeps in the gate what they are. It implements phase.Zones.
-type zones struct {
-	gate *Gate
-	made map[string]*lanedZone
-}
+type zones struct{ gate *Gate }
 
 // Zone returns the zone of a name.
 func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
-	if z.made[spec.ID()] == nil {
+	if z.gate.zones[spec.ID()] == nil {
 		parts := 0
-		for id := range z.made {
+		for id := range z.gate.zones {
 			if spec.Beside(id) {
 				parts++
 			}
@@ -34,12 +32,37 @@ func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 		for range z.gate.lanes {
 			made.lanes = append(made.lanes, memzone.New(c))
 		}
-		z.made[spec.ID()] = made
+		z.gate.zones[spec.ID()] = made
 		if spec.Part == "" {
 			z.gate.Zones = append(z.gate.Zones, spec)
 		}
 	}
-	return z.made[spec.ID()], nil
+	return z.gate.zones[spec.ID()], nil
+}
+
+// Crowding is what happened to keys for want of room in a zone: limits were not counted to the end.
+type Crowding struct {
+	Forgotten int64 // states in force that gave way to others
+	Refused   int64 // keys that got no place
+}
+
+// Crowding tells of a zone and its parts, of the lane where most happened.
+func (g *Gate) Crowding(zone string) (c Crowding) {
+	sums := make([]Crowding, len(g.lanes))
+	for id, z := range g.zones {
+		if name, _, _ := strings.Cut(id, "\x00"); name != zone {
+			continue
+		}
+		for i, m := range z.lanes {
+			s := m.Stats()
+			sums[i].Forgotten += int64(s.HotEvictions)
+			sums[i].Refused += int64(s.Full)
+		}
+	}
+	for _, s := range sums {
+		c.Forgotten, c.Refused = max(c.Forgotten, s.Forgotten), max(c.Refused, s.Refused)
+	}
+	return c
 }
 
 // lanedZone is a zone with states for each lane of its gate: whoever asks it asks that of the lane that the gate is in.
