@@ -14,7 +14,7 @@ var imports = map[string][]string{
 	"rediszone":                 {"."},
 	"adaptive":                  {"."},
 	"internal/overload":         {"."},
-	"httplimit":                 {".", "internal/limitfields", "internal/trust"},
+	"httplimit":                 {".", "adaptive", "internal/limitfields", "internal/trust"},
 	"zonetest":                  {".", "internal/vectors"},
 	"grpclimit":                 {".", "internal/admit", "internal/trust"},
 	"sqllimit":                  {".", "internal/admit"},
