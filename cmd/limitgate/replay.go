@@ -32,6 +32,7 @@ type replayFlags struct {
 	port      int
 	json      bool
 	html      string
+	verdicts  string
 	anonymize bool
 }
 
@@ -77,6 +78,7 @@ standard input is read. docs/replay.md tells how it reads them and what it can't
 	fl.IntVar(&f.port, "port", 0, "the port that requests came to, where the log does not tell")
 	fl.BoolVar(&f.json, "json", false, "write the report as JSON")
 	fl.StringVar(&f.html, "html", "", "write the report as a page of HTML to this file too")
+	fl.StringVar(&f.verdicts, "verdicts", "", "write what became of each request to this file, a line of JSON each")
 	fl.BoolVar(&f.anonymize, "anonymize", false, "hash addresses and what else tells people, so that the report can be shared")
 	return cmd
 }
@@ -98,6 +100,9 @@ func (f *replayFlags) validate(cmd *cobra.Command) error {
 		}
 	case f.format != "" && f.logFormat != "":
 		return errors.New("--format and --log-format both name the format of the logs: choose one")
+	}
+	if f.verdicts != "" && f.anonymize {
+		return errors.New("--verdicts tells of single requests and --anonymize of no people: choose one")
 	}
 	if f.rejected != "keep" && f.rejected != "drop" {
 		return fmt.Errorf("--rejected %q: it is keep or drop", f.rejected)
@@ -139,7 +144,24 @@ func below(prefix, file string) string {
 
 // run replays and reports.
 func (f *replayFlags) run(logs []string) error {
-	r, err := replay.Open(f.options())
+	o := f.options()
+	if f.verdicts == "" {
+		return f.replay(o, logs)
+	}
+	file, err := os.Create(f.verdicts)
+	if err != nil {
+		return bad(err)
+	}
+	o.Verdicts = file
+	err = f.replay(o, logs)
+	if failed := file.Close(); failed != nil && err == nil {
+		return bad(failed)
+	}
+	return err
+}
+
+func (f *replayFlags) replay(o replay.Options, logs []string) error {
+	r, err := replay.Open(o)
 	var faults *virtual.ConfigError
 	switch {
 	case errors.As(err, &faults):

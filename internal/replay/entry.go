@@ -29,6 +29,7 @@ type entry struct {
 	listens              [2]bool // the log tells the header that real_ip_header of a configuration asks for
 	hostless             bool    // the log tells no host
 	broken               bool    // the log has no request line but garbage
+	refused              bool    // when it was logged
 
 	text    []byte
 	line    span

@@ -110,7 +110,8 @@ func (k *intake) record(r *accesslog.Record) {
 
 // refused tells whether a request is left out because it was refused when it was logged.
 func (k *intake) refused(e *entry) bool {
-	if e.logged != rejected && (e.logged != unasked || !slices.Contains(k.plan.refusals, e.status)) {
+	e.refused = e.logged == rejected || e.logged == unasked && slices.Contains(k.plan.refusals, e.status)
+	if !e.refused {
 		return false
 	}
 	k.counts.refused++
@@ -172,12 +173,18 @@ func (k *intake) place(e *entry) {
 		k.horizon = min(lag+lag/4+second, farthest)
 	}
 	e.left = k.lanes * len(k.plan.configs)
+	turn := e.serial
+	if e.refused && e.grain < coarse {
+		// A log has refusals before what came with them and took longer. Of what came in one instant they came behind: what was let
+		// in is why they were refused.
+		turn |= 1 << 63
+	}
 	for i := range k.lanes {
 		at := e.stamp + e.offset[k.assumption(i)]
 		if i == 0 && at < k.released {
 			k.counts.late++
 		}
-		k.orders[i].add(arrival{at, e.serial, e})
+		k.orders[i].add(arrival{at, turn, e})
 	}
 }
 

@@ -2,13 +2,13 @@ package replay
 
 // arrival is an entry at the instant that it comes under one assumption.
 type arrival struct {
-	at     int64
-	serial uint64
-	e      *entry
+	at   int64
+	turn uint64 // among those of the same instant
+	e    *entry
 }
 
 func (a arrival) before(b arrival) bool {
-	return a.at < b.at || a.at == b.at && a.serial < b.serial
+	return a.at < b.at || a.at == b.at && a.turn < b.turn
 }
 
 // order is a buffer that puts arrivals in order, as far as they are in it together. What comes in order costs nothing: it

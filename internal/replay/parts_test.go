@@ -93,7 +93,7 @@ func TestOrderAgainstSorting(t *testing.T) {
 		var list []arrival
 		out := []arrival{}
 		for i := range 2000 {
-			a := arrival{at: int64(i) - r.Int64N(1+int64(r.IntN(2))*100), serial: uint64(i)}
+			a := arrival{at: int64(i) - r.Int64N(1+int64(r.IntN(2))*100), turn: uint64(i)}
 			o.add(a)
 			list = append(list, a)
 			if o.len() > 300 { // further apart than any are out of order

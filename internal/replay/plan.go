@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -18,6 +19,8 @@ type Options struct {
 	DropRefused bool   // leave out what was refused when it was logged
 	Port        int    // of requests of which the log tells none; 0: it is not known
 	Host        string // of requests of which the log tells none
+
+	Verdicts io.Writer // gets a line of JSON for each request; nil: nobody does
 }
 
 // Replay is one or two configurations that a log is put through, once.
@@ -27,6 +30,7 @@ type Replay struct {
 	intake  *intake
 	runs    []*run              // by configuration
 	changes []*changes          // by lane, where configurations are compared
+	trail   *trail              // nil: nobody wants to know of single requests
 	done    []*entry            // that are decided in all lanes
 	sources []*accesslog.Source // when the log was read
 }
@@ -52,7 +56,7 @@ type config struct {
 
 // Open compiles the configurations. Faults of one are a *virtual.ConfigError.
 func Open(o Options) (*Replay, error) {
-	r := &Replay{options: o, plan: &plan{drop: o.DropRefused}}
+	r := &Replay{options: o, plan: &plan{drop: o.DropRefused}, trail: newTrail(o.Verdicts)}
 	if o.Host != "" {
 		r.plan.host = []byte(o.Host)
 	}

@@ -136,5 +136,5 @@ func (r *Replay) end(partial bool) (*Report, error) {
 			return nil, fmt.Errorf("deciding on a request: %w", err)
 		}
 	}
-	return r.report(partial), nil
+	return r.report(partial), r.trail.end()
 }

@@ -2,9 +2,11 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,6 +122,26 @@ func TestOrderOfArrival(t *testing.T) {
 	}
 	if got.Log.Late != 0 {
 		t.Errorf("%d late, want none", got.Log.Late)
+	}
+}
+
+// Of two that come in one millisecond the log has the refusal first, which took no time: it came behind all the same.
+func TestRefusalsOfOneInstantComeLast(t *testing.T) {
+	refused, passed := with(get(5, "192.0.2.1", "/late"), "limit_req_status", "REJECTED"), with(lasting(get(5, "192.0.2.1", "/early"), 30), "limit_req_status", "PASSED")
+	var verdicts strings.Builder
+	o := of(t, `limit_req_zone $host zone=r:1m rate=1r/m; server { server_name example.org; limit_req zone=r; }`)
+	o.Verdicts = &verdicts
+	replayed(t, o, logOf([]accesslog.Record{refused, passed}, "limit_req_status"))
+	var got []string
+	for line := range strings.Lines(verdicts.String()) {
+		var s step
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, s.Request+" "+s.Logged+" "+s.Verdict)
+	}
+	if want := []string{"GET /early HTTP/1.1 passed passed", "GET /late HTTP/1.1 rejected rejected"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

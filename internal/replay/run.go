@@ -97,7 +97,7 @@ func (n *run) decide(turns []turn) error {
 // one decides on a request in one lane.
 func (n *run) one(t *turn) error {
 	s := &n.chunk[t.e.slots[n.which]-1]
-	if s.plain {
+	if s.plain && !n.follows(t.lane) {
 		decided, err := n.gate.Redeem(&s.ticket, t.at, t.lane, &n.report)
 		if err != nil {
 			return err
@@ -150,11 +150,22 @@ func (m *visit) Visit() *virtual.Visit { return &m.visit }
 // Ended implements virtual.Visitor: it counts what became of the request.
 func (m *visit) Ended() error {
 	n := m.run
-	n.ended(m.e, m.visit.Lane, n.tallies[m.visit.Lane].add(m))
+	f := n.tallies[m.visit.Lane].add(m)
+	if n.follows(m.visit.Lane) {
+		if err := n.replay.trail.add(m, f, n.tallies[m.visit.Lane].zones); err != nil {
+			return err
+		}
+	}
+	n.ended(m.e, m.visit.Lane, f)
 	if m.held {
 		n.spare = append(n.spare, m)
 	}
 	return nil
+}
+
+// follows tells whether somebody wants to know of each request in a lane.
+func (n *run) follows(lane int) bool {
+	return n.replay.trail != nil && n.which == 0 && n.tallies[lane].hits != nil
 }
 
 // ended notes what became of an entry in a lane.

@@ -2,6 +2,7 @@ package vars
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/limitgate/limitgate"
 )
@@ -12,6 +13,13 @@ func appendMillis(dst []byte, ns int64) []byte {
 	dst = strconv.AppendInt(dst, ms/1000, 10)
 	ms %= 1000
 	return append(dst, '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10))
+}
+
+// between is the time from then to now by a clock of milliseconds, as nginx has it: the stamp of a log less the time of its request
+// is the millisecond in which that came.
+func between(then, now limitgate.Time) int64 {
+	const ms = limitgate.Time(time.Millisecond)
+	return since(now/ms*ms, then/ms*ms)
 }
 
 func since(now, then limitgate.Time) int64 { return int64(now - then) }

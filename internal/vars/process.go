@@ -33,7 +33,7 @@ func (t *Table) ofProcess(name string) Variable {
 		return func(_ *request.Request, dst []byte) ([]byte, bool) { return append(dst, t.clock.read().local...), true }
 	case "request_time":
 		return func(r *request.Request, dst []byte) ([]byte, bool) {
-			return appendMillis(dst, since(t.facts.Now(), r.Start)), true
+			return appendMillis(dst, between(r.Start, t.facts.Now())), true
 		}
 	case "connection_time":
 		return func(r *request.Request, dst []byte) ([]byte, bool) {
