@@ -144,3 +144,16 @@ var (
 	number  = regexp.MustCompile(`^[0-9]{1,3}([._][0-9]{1,3}){0,2}$`)
 	quoted  = regexp.MustCompile(`"(\\.|[^"\\])*"`)
 )
+
+// inside hashes addresses and mail addresses in a text, and keeps the rest.
+func (a anonymizer) inside(text string) string {
+	return tellers.ReplaceAllStringFunc(text, func(word string) string {
+		if _, err := netip.ParseAddr(word); err == nil || strings.Contains(word, "@") {
+			return a.hash(word)
+		}
+		return word
+	})
+}
+
+// tellers are words that may be addresses.
+var tellers = regexp.MustCompile(`[0-9a-fA-F:.]*[.:][0-9a-fA-F:.]*[0-9a-fA-F:]|[^\s<>()"',;]+@[^\s<>()"',;]+`)
