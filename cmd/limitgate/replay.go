@@ -194,7 +194,7 @@ func (f *replayFlags) replay(o replay.Options, logs []string) error {
 		return bad(err)
 	}
 	if len(report.Log.Sources) > 0 && !slices.ContainsFunc(report.Log.Sources, func(s replay.Source) bool { return s.Lines == 0 || s.Malformed < s.Lines }) {
-		return bad(errors.New("no line of the logs is of their format: --format names another one"))
+		return bad(errors.New("no line of the logs could be read: --format names another format"))
 	}
 	for _, s := range report.Log.Sources {
 		if s.Broken != "" {
