@@ -122,6 +122,11 @@ func (m *Middleware) admit(w http.ResponseWriter, r *http.Request, v *visit) boo
 	switch {
 	case err == nil && verdict.Admitted():
 		return true
+	case m.config.DryRun:
+		// Without a dry run it would have been charged nothing.
+		m.giveBack(v.legs)
+		v.legs, v.rules, v.conns = v.legs[:0], v.rules[:0], v.conns[:0]
+		return true
 	case m.passes(err):
 		v.conns = v.conns[:0] // nothing is held
 		return true
