@@ -12,6 +12,7 @@ var imports = map[string][]string{
 	".":                         {},
 	"memzone":                   {".", "internal/pair"},
 	"rediszone":                 {"."},
+	"leasezone":                 {"."},
 	"adaptive":                  {"."},
 	"internal/overload":         {"."},
 	"httplimit":                 {".", "adaptive", "internal/limitfields", "internal/trust"},
