@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc adaptive suite fuzz docs faults agreement bench-replay shared
+.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis adaptive suite fuzz docs faults agreement bench-replay shared
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -87,6 +87,10 @@ conformance: needs
 adaptive:
 	ADAPTIVE_SEEDS=$(or $(SEEDS),10) go test -count=1 -v -timeout 30m -run TestOverload ./adaptive
 
+# The same beside failsafe-go, and then a real server on loopback.
+bench-adaptive:
+	cd bench && go test -count=1 -v ./adaptive && go run ./adaptive/real
+
 # What faults of a store do to decisions, by the fallback of the limit: conformance/FAULTS.md. A part is in test.
 faults: needs
 	FAULTS=FAULTS.md go test -count=1 -run 'TestFaults|TestFourInstances|TestField89' -v ./conformance
@@ -95,7 +99,7 @@ faults: needs
 agreement: build
 	cd conformance && AGREEMENT=long LIMITGATE_BINARY=$(CURDIR)/bin/limitgate go test -count=1 -v -timeout 30m -run 'TestAgreement'
 
-bench: bench-gateway bench-limiters bench-middleware bench-grpc bench-replay
+bench: bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-replay
 
 # limitgate replay on a log of a million lines, beside a loop that only splits lines: make bench-replay [ARGS='-lines 1000000']
 bench-replay: build
@@ -112,6 +116,11 @@ bench-limiters:
 # ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
 bench-grpc:
 	cd bench/grpc && go run -mod=mod . $(ARGS)
+
+# Limits in Redis against those of others, and against redis-benchmark with the same script: a module of its own, because go-zero brings
+# many others. It needs redis-server and redis-benchmark.
+bench-redis:
+	cd bench/redis && go run -mod=mod . $(ARGS)
 
 bench-middleware:
 	cd bench && go run ./middleware $(BENCH)

@@ -17,6 +17,11 @@ type Ask struct {
 	// Decision is the answer, and Charge what was charged, if anything was.
 	Decision Decision
 	Charge   Charge
+
+	// Of limits whose states are words: what the decision made of the state it found, whether that is stored or not, and the instant of
+	// the clock that it was made by. At is 0 where the zone does not tell.
+	State State
+	At    Time
 }
 
 // Joint is a Zone that decides on several limits in one go, because each time it is asked takes long: it is elsewhere. All and

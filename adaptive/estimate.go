@@ -54,6 +54,9 @@ type Mark struct {
 	serial uint32 // of the window that follows it; 0: none
 }
 
+// Since is how long ago the request began.
+func (m Mark) Since(now limitgate.Time) time.Duration { return now.Sub(m.began) }
+
 // weight is how far a mean of n samples is believed, against m that were seen before.
 func weight(n int64, m float64) float64 { return float64(n) / (float64(n) + m) }
 
@@ -92,15 +95,15 @@ func (e *Estimate) Begin(c *Config, now limitgate.Time) Mark {
 	return Mark{now, e.seen.begin(c, now, e.inFlight)}
 }
 
-// End learns from a request that ended at now. It tells whether the limit may have changed.
-func (e *Estimate) End(c *Config, now limitgate.Time, m Mark, o Outcome) bool {
+// End learns from a request that ended at now, of whose time the backend took a part or all. It tells whether the limit may have changed.
+func (e *Estimate) End(c *Config, now limitgate.Time, m Mark, took time.Duration, o Outcome) bool {
 	e.inFlight--
-	if o == Left && float64(now.Sub(m.began)) > e.base*far {
+	if o == Left && float64(took) > e.base*far {
 		o = Answered
 	}
 	w := &e.seen
 	if m.serial == w.serial && m.serial != 0 {
-		w.end(now, m.began, o)
+		w.end(m.began, took, o)
 	}
 	if !w.over(c, now) {
 		return false

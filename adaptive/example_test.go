@@ -67,7 +67,7 @@ func ExampleEstimate() {
 	var e adaptive.Estimate
 	c, _ := adaptive.Config{Initial: 10}.Complete()
 	m := e.Begin(&c, at)
-	changed := e.End(&c, at.Add(5*time.Millisecond), m, adaptive.Answered)
+	changed := e.End(&c, at.Add(5*time.Millisecond), m, 5*time.Millisecond, adaptive.Answered)
 	fmt.Println(e.Limit(&c), changed, e.InFlight())
 	// Output:
 	// 10 false 0

@@ -68,7 +68,7 @@ func (t *Ticket) Done(now limitgate.Time, o Outcome) {
 	t.limiter = nil
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.estimate.End(&l.config, now, t.mark, o) {
+	if l.estimate.End(&l.config, now, t.mark, t.mark.Since(now), o) {
 		l.limit = l.estimate.Limit(&l.config)
 	}
 }

@@ -153,6 +153,9 @@ func TestDoneTwiceAndTheClockBack(t *testing.T) {
 	if l.InFlight() != 0 || l.Limit() < 1 {
 		t.Errorf("got %d in flight and a limit of %d, want none and some", l.InFlight(), l.Limit())
 	}
+	if got := (Mark{began: 7}).Since(9); got != 2 {
+		t.Errorf("got %v since, want 2ns", got)
+	}
 	var none Ticket
 	none.Done(1, Answered)
 }

@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"math"
+	"time"
 
 	"github.com/limitgate/limitgate"
 )
@@ -49,12 +50,12 @@ func (w *window) fill(c *Config, now limitgate.Time) {
 }
 
 // end notes that a request of the window has ended.
-func (w *window) end(now, began limitgate.Time, o Outcome) {
+func (w *window) end(began limitgate.Time, took time.Duration, o Outcome) {
 	w.starts -= float64(began.Sub(w.from))
 	switch o {
 	case Answered:
 		w.answered++
-		w.took += float64(max(now.Sub(began), 1))
+		w.took += float64(max(took, 1))
 	case Dropped:
 		w.dropped++
 	default:

@@ -13,6 +13,7 @@ import (
 type Zone struct {
 	store  *Store
 	inner  limitgate.Zone
+	near   Near // inner, if it is one
 	mirror *mirror
 	places places
 	views  [4]view // by Fallback
@@ -36,6 +37,7 @@ func (s *Store) Zone(inner limitgate.Zone, bytes int) *Zone {
 		bytes = 1 << 20
 	}
 	z := &Zone{store: s, inner: inner, mirror: newMirror(bytes)}
+	z.near, _ = inner.(Near)
 	z.places.init()
 	for f := range z.views {
 		z.views[f] = view{z, limitgate.Fallback(f)}
@@ -102,6 +104,11 @@ const ours = 1
 
 // Do implements limitgate.Zone.
 func (v *view) Do(ctx context.Context, now limitgate.Time, l *limitgate.Limit, key string, cost limitgate.Cost, m limitgate.Mode) (d limitgate.Decision, c limitgate.Charge, err error) {
+	if v.near != nil {
+		if d, c, ok := v.near.Near(now, l, key, cost, m); ok {
+			return d, c, nil
+		}
+	}
 	err, gone := v.store.call(ctx, now, func(ctx context.Context) error {
 		var err error
 		d, c, err = v.inner.Do(ctx, now, l, key, cost, m)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/adaptive"
 	"github.com/limitgate/limitgate/internal/limitfields"
 )
 
@@ -50,6 +51,11 @@ const (
 type Config struct {
 	// Limits of requests are asked together, then those of kind limitgate.Conn. At most 64.
 	Limits []Limit
+
+	// Adaptive is a limit of all requests at once that finds itself; nil: none. It is asked last, and what it refuses is given back to
+	// the others. Its refusals are 503 with Retry-After: 1: the server has too much to do. 502, 503 and 504 of the handler, and deadlines
+	// that pass, tell it so. In dry run it follows only what it would admit.
+	Adaptive *adaptive.Limiter
 
 	// Skip tells of requests that no limit counts; nil: none.
 	Skip func(r *http.Request) bool
@@ -97,7 +103,7 @@ type Event struct {
 
 // Validate says what is wrong with c.
 func (c Config) Validate() error {
-	if len(c.Limits) == 0 || len(c.Limits) > maxLimits {
+	if len(c.Limits) == 0 && c.Adaptive == nil || len(c.Limits) > maxLimits {
 		return fmt.Errorf("%d limits of a handler: between 1 and %d", len(c.Limits), maxLimits)
 	}
 	if c.Status != 0 && (c.Status < 400 || c.Status > 599) {

@@ -232,6 +232,20 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
+// A dry run leaves what would be left without it, also where a place is what a request lacks.
+func TestDryRunChargesNothingForWhatFindsNoPlace(t *testing.T) {
+	c, requests := newClock(), limiter(t, limitgate.Token{Rate: limitgate.PerHour(1), Capacity: 5})
+	m := build(t, Config{Limits: []Limit{
+		{Limiter: requests, Key: Everybody},
+		{Name: "at once", Limiter: limiter(t, limitgate.Conn{Limit: 1}), Key: Everybody},
+	}, DryRun: true, Now: c.now})
+	h := m.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { wantStatuses(t, m.Wrap(says(204)), "192.0.2.1", 204) }))
+	wantStatuses(t, h, "192.0.2.1", 200)
+	if n := left(requests, c); n != 4 {
+		t.Errorf("got %d left, want 4: only the first one got a place", n)
+	}
+}
+
 // broken is a zone that can't decide.
 type broken struct{ *memzone.Zone }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/adaptive"
 	"github.com/limitgate/limitgate/internal/limitfields"
 )
 
@@ -21,6 +22,7 @@ type visit struct {
 	keys     []byte // of all legs
 	policies []*limitfields.Policy
 	text     []byte // of a field
+	ticket   adaptive.Ticket
 }
 
 const (
@@ -62,12 +64,12 @@ func (m *Middleware) Serve(w http.ResponseWriter, r *http.Request, next http.Han
 	v.keys = v.keys[:0]
 	v.legs, v.rules = v.gather(r, m.requests, v.legs[:0], v.rules[:0])
 	v.conns, v.connRule = v.gather(r, m.conns, v.conns[:0], v.connRule[:0])
-	if !m.admit(w, r, v) {
+	if !m.admit(w, r, v) || !m.enter(w, r, v) {
 		m.done(v)
 		return
 	}
 	settles := m.settles && len(v.legs) > 0 && anySettles(v.rules)
-	if !settles && len(v.conns) == 0 {
+	if !settles && len(v.conns) == 0 && !v.ticket.Held() {
 		m.done(v)
 		next.ServeHTTP(w, r)
 		return
@@ -121,6 +123,11 @@ func (m *Middleware) admit(w http.ResponseWriter, r *http.Request, v *visit) boo
 	m.observe(r, verdict, v.connRule, err)
 	switch {
 	case err == nil && verdict.Admitted():
+		return true
+	case m.config.DryRun:
+		// Without a dry run it would have been charged nothing.
+		m.giveBack(v.legs)
+		v.legs, v.rules, v.conns = v.legs[:0], v.rules[:0], v.conns[:0]
 		return true
 	case m.passes(err):
 		v.conns = v.conns[:0] // nothing is held

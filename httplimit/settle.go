@@ -34,6 +34,7 @@ func (m *Middleware) follow(w http.ResponseWriter, r *http.Request, v *visit, se
 		if !t.hijacked {
 			release(t.places)
 		}
+		m.leave(r, v, t, returned)
 		if settles {
 			m.settle(v, Outcome{Request: r, Status: t.end(returned), Bytes: t.bytes, Header: w.Header(), Panic: !returned})
 		}

@@ -23,6 +23,8 @@ type ask struct {
 	form     limitgate.Form // set by write
 	decision limitgate.Decision
 	charge   limitgate.Charge
+	state    limitgate.State // after the decision
+	at       limitgate.Time  // of the decision
 }
 
 // newAsk makes one for a client's key.
@@ -117,6 +119,7 @@ func (a *ask) read(r *reply) error {
 		c.Before = word
 		c.After, a.decision = a.limit.Step(word, r.at, a.cost)
 	}
+	a.state, a.at = c.After, r.at
 	if a.place != 0 {
 		c.Key, c.Life = a.zone.places.Load().id, a.place<<1
 	}

@@ -46,6 +46,10 @@ const (
 	// silence is how long a connection may leave commands without an answer before it is given up for a new one.
 	silence = 5 * time.Second
 
+	// gather is how long after one write the next one waits for more to write, where several goroutines ask: a write takes a
+	// system call, and the server another one to read it.
+	gather = 20 * time.Microsecond
+
 	// A connection's buffers: decisions are small.
 	buffer = 64 << 10
 )
@@ -67,9 +71,10 @@ func (o Options) client() (c rueidis.ClientOption, err error) {
 	c = rueidis.ClientOption{
 		Username: o.Username, Password: o.Password,
 		DisableRetry: true, DisableCache: true,
+		PipelineMultiplex:  -1,   // one connection to a server: it reads one at a time anyway, and more at once
 		AlwaysPipelining:   true, // a call that is given up leaves the connection to the others
 		ReadBufferEachConn: buffer, WriteBufferEachConn: buffer,
-		ConnWriteTimeout: silence,
+		ConnWriteTimeout: silence, MaxFlushDelay: gather,
 	}
 	c.Dialer.Timeout = o.Timeout
 	if o.Timeout <= 0 {

@@ -29,23 +29,31 @@ func (z *Zone) RefundKey(ctx context.Context, now limitgate.Time, l *limitgate.L
 	if c == (limitgate.Charge{}) || l.Kind == limitgate.KindConn {
 		return z.Refund(ctx, now, l, c)
 	}
+	s, args := z.undoing(now, l, c, false)
+	return z.failed("giving back a charge", s.run(ctx, z.store, []string{z.key(l, key)}, args...).Error())
+}
+
+// undoing gives the script that gives back a charge, and its arguments. alone: only if nothing was charged behind it.
+func (z *Zone) undoing(now limitgate.Time, l *limitgate.Limit, c limitgate.Charge, alone bool) (*script, []string) {
 	t := l.Steps.(limitgate.Portable).Terms(now, 1, l.Bound.Full())
-	var args []string
-	if life := binary.BigEndian.AppendUint32(nil, uint32(c.Life>>1)); t.Form == limitgate.FormLog {
-		args = []string{string(life), strconv.FormatUint(uint64(c.Before), 10), fmt.Sprintf("%019d", c.After)}
-	} else {
-		args = []string{z.instant(now), limitgate.BytesKey(charged(t, c, life))}
+	s := &z.scripts.undo[t.Form]
+	life := binary.BigEndian.AppendUint32(nil, uint32(c.Life>>1))
+	if t.Form == limitgate.FormLog {
+		return s, []string{string(life), strconv.FormatUint(uint64(c.Before), 10), fmt.Sprintf("%019d", c.After)}
 	}
-	return z.failed("giving back a charge", z.scripts.undo[t.Form].run(ctx, z.store, []string{z.key(l, key)}, args...).Error())
+	return s, []string{z.instant(now), limitgate.BytesKey(charged(t, c, life, alone))}
 }
 
 // charged writes what the script that gives back has to know:
 //
-//	form 8 | promised 1 | 0 7 | before 64 | after 64 | life 32 | what the steps of the form need
-func charged(t limitgate.Terms, c limitgate.Charge, life []byte) []byte {
+//	form 8 | promised 1 | alone 1 | 0 6 | before 64 | after 64 | life 32 | what the steps of the form need
+func charged(t limitgate.Terms, c limitgate.Charge, life []byte, alone bool) []byte {
 	flags := byte(0)
 	if t.Promised {
 		flags = flagPasses
+	}
+	if alone {
+		flags |= flagAlone
 	}
 	b := append(make([]byte, 0, 40), byte(t.Form), flags)
 	word := binary.BigEndian.AppendUint64

@@ -35,7 +35,7 @@ func (z *Zone) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.A
 	err := z.decideAll(ctx, now, groups)
 	for i := range all {
 		q := &asks[all[i].index]
-		q.Decision, q.Charge = all[i].decision, all[i].charge
+		q.Decision, q.Charge, q.State, q.At = all[i].decision, all[i].charge, all[i].state, all[i].at
 	}
 	if len(groups) == 1 {
 		return z.failed("deciding", err)

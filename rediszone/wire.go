@@ -18,6 +18,7 @@ import (
 const (
 	flagPasses = 1 << 7
 	flagFirst  = 1 << 6
+	flagAlone  = 1 << 6 // of what is given back
 
 	wordReply = 8 + 4 + 1
 	logReply  = 8 + 4 + 4 + 1

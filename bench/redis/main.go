@@ -1,126 +1,156 @@
+// Command redis compares limitgate's limits in Redis with other limiters of Go programs that keep theirs there, all in this
+// process and on one redis-server, in turns, so that a drift of the machine meets all of them; and with redis-benchmark, a
+// client of C that sends limitgate's own script for the same keys on as many connections, as many at a time as limitgate did.
+// It prints decisions a second, what each takes of the server, and what share of redis-benchmark's limitgate reaches.
+//
+//	go run . [-rounds 5] [-ms 500] [-keys 10000] [-workers 64,256]
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/limitgate/limitgate"
-	"github.com/limitgate/limitgate/rediszone"
 )
 
 func main() {
-	workers := flag.Int("workers", 128, "")
-	ms := flag.Int("ms", 1000, "")
+	var b bench
+	workers := flag.String("workers", "64,256", "numbers of goroutines that ask at once")
+	flag.IntVar(&b.rounds, "rounds", 5, "runs of each contestant; the fastest counts")
+	flag.IntVar(&b.ms, "ms", 500, "milliseconds of one run")
+	flag.IntVar(&b.keys, "keys", 10_000, "number of keys, of which each request draws one")
 	flag.Parse()
-	s, err := startServer()
-	if err != nil {
-		fmt.Println(err)
+	if err := b.run(*workers); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
-	defer s.stop()
-	ctx := context.Background()
-	limiter := func(addr string) (*limitgate.Limiter, *rediszone.Store) {
-		st, err := rediszone.Dial(ctx, rediszone.Options{URL: "redis://" + addr})
-		if err != nil {
-			panic(err)
-		}
-		z, _ := rediszone.New(rediszone.Config{Store: st, Name: "bench"})
-		l, err := limitgate.NewLimiter(z, limitgate.Token{Rate: limitgate.PerSecond(1000), Capacity: 1000})
-		if err != nil {
-			panic(err)
-		}
-		return l, st
+}
+
+type bench struct {
+	rounds, ms, keys int
+	server           *server
+	names            []string // of keys
+}
+
+// cell is what one contestant did in its fastest run.
+type cell struct {
+	rate    float64 // decisions a second
+	script  float64 // microseconds of the server in the scripts of a decision, and in what they call
+	calls   float64 // commands a decision, those that scripts call included
+	in, out float64 // bytes a decision
+	reads   float64 // decisions that the server finds in one read
+	failed  int64   // requests that got an error in place of a decision
+}
+
+func (b *bench) run(workers string) error {
+	var err error
+	if b.server, err = startServer(); err != nil {
+		return err
 	}
-	evals, err := s.overheard("EVAL", func(addr string) error {
-		l, st := limiter(addr)
-		defer st.Close()
-		for range 3 {
-			if _, err := l.Take(ctx, "key:000000000000"); err != nil {
-				return err
+	defer b.server.stop()
+	for i := range b.keys {
+		b.names = append(b.names, fmt.Sprintf("%012d", i))
+	}
+	list, err := contestants(b.server.addr, b.names)
+	if err != nil {
+		return err
+	}
+	sample, err := b.server.sample()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s, %d cores, redis %s, %d keys, the fastest of %d rounds of %d ms\n", runtime.Version(), runtime.NumCPU(), b.server.version(), b.keys, b.rounds, b.ms)
+	for _, text := range strings.Split(workers, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return fmt.Errorf("-workers %s: numbers with commas between them", workers)
+		}
+		if err := b.table(list, sample, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table measures all with one number of goroutines, in turns.
+func (b *bench) table(list []contestant, sample []string, workers int) error {
+	cells := make([]cell, len(list))
+	var raw cell
+	var shares []float64 // of redis-benchmark's rate, in each round
+	for range b.rounds {
+		var ours cell
+		for i, c := range list {
+			got, err := b.measure(c, workers)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			if i == 0 {
+				ours = got
+			}
+			if got.rate > cells[i].rate {
+				cells[i] = got
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		panic(err)
-	}
-	cmd := evals[0]
-	lua := "local ARGV = {''"
-	for _, a := range cmd[5:] {
-		lua += ",'"
-		for _, b := range []byte(a) {
-			lua += fmt.Sprintf("\\%03d", b)
+		got, err := b.benchmark(sample, max(int(ours.reads+0.5), 1))
+		if err != nil {
+			return err
 		}
-		lua += "'"
-	}
-	lua += "}\n" + cmd[1]
-	sha, err := s.ask("SCRIPT", "LOAD", lua)
-	if err != nil {
-		panic(err)
-	}
-	cmd = []string{"EVALSHA", sha, "1", cmd[3], "", strings.Repeat("x", len(cmd[5]))}
-	l, st := limiter(s.addr)
-	defer st.Close()
-	for range 3 {
-		before := s.info("all")
-		begin := time.Now()
-		n := run(*workers, time.Duration(*ms)*time.Millisecond, func(k string) { _, err = l.Take(ctx, k) })
-		took := time.Since(begin)
-		after := s.info("all")
-		d := func(k string) float64 { return after[k] - before[k] }
-		fmt.Printf("limitgate %.0f/s, per read %.1f, in %.0f out %.0f bytes, evalsha cpu usec %v\n", float64(n)/took.Seconds(),
-			float64(n)/d("total_reads_processed"), d("total_net_input_bytes")/float64(n), d("total_net_output_bytes")/float64(n), err)
-		for _, p := range []string{"1", "16", "32", "64"} {
-			fmt.Println("redis-benchmark -P", p, benchmark(s, cmd, p, "2"))
+		if got.rate > raw.rate {
+			raw = got
 		}
+		shares = append(shares, ours.rate/got.rate)
 	}
+	fmt.Printf("\n%d goroutines:\n\n| | decisions a second | limitgate is | server us | commands | bytes in | bytes out | in one read | errors |\n|---|---|---|---|---|---|---|---|---|\n", workers)
+	for i, c := range list {
+		row(c.name, cells[i], cells[0])
+	}
+	row("redis-benchmark with limitgate's script", raw, cells[0])
+	slices.Sort(shares)
+	fmt.Printf("\nlimitgate's share of redis-benchmark's rate in the same round: %.2f to %.2f, the middle one %.2f\n",
+		shares[0], shares[len(shares)-1], shares[len(shares)/2])
+	return nil
 }
 
-func benchmark(s *server, cmd []string, p, c string) string {
-	args := []string{"-p", s.addr[strings.LastIndex(s.addr, ":")+1:], "-c", c, "-P", p, "-n", "200000", "-r", "10000", "-q"}
-	for _, a := range cmd {
-		args = append(args, strings.Replace(a, "000000000000", "__rand_int__", 1))
-	}
-	e := exec.Command("redis-benchmark", args...)
-	out, err := e.CombinedOutput()
-	parts := strings.Split(string(out), "\r")
-	last := parts[len(parts)-1]
-	if i := strings.LastIndex(last, ": "); i > 0 {
-		_ = i
-	}
-	return last + fmt.Sprint(err)
+func row(name string, c, ours cell) {
+	fmt.Printf("| %s | %.0f | %.2fx | %.1f | %.1f | %.0f | %.0f | %.1f | %d |\n", name, c.rate, ours.rate/c.rate, c.script, c.calls, c.in, c.out, c.reads, c.failed)
 }
 
-func run(workers int, d time.Duration, f func(key string)) int {
+// measure runs a contestant.
+func (b *bench) measure(c contestant, workers int) (cell, error) {
+	if _, err := b.server.ask("CONFIG", "RESETSTAT"); err != nil {
+		return cell{}, err
+	}
+	var failed atomic.Int64
 	var wg sync.WaitGroup
 	counts := make([]int, workers)
-	end := time.Now().Add(d)
+	begin := time.Now()
+	end := begin.Add(time.Duration(b.ms) * time.Millisecond)
 	for w := range workers {
-		wg.Go(func() {
+		wg.Go(func() { // ends with the run
 			r := rand.New(rand.NewPCG(uint64(w), 1))
-			for n := 0; ; n++ {
-				f("key:" + fmt.Sprintf("%012d", r.IntN(10000)))
-				if n%16 == 0 && time.Now().After(end) {
-					counts[w] = n
-					return
+			for time.Now().Before(end) {
+				if err := c.take(b.names[r.IntN(len(b.names))]); err != nil {
+					failed.Add(1)
+				} else {
+					counts[w]++
 				}
 			}
 		})
 	}
 	wg.Wait()
+	took := time.Since(begin)
 	n := 0
-	for _, c := range counts {
-		n += c
+	for _, k := range counts {
+		n += k
 	}
-	return n
+	got := b.server.cell(float64(max(n, 1)), took)
+	got.failed = failed.Load()
+	return got, nil
 }
-
-var _ = strconv.Itoa

@@ -87,20 +87,42 @@ func (s *server) ask(args ...string) (string, error) {
 	return strings.TrimLeft(line, "+:"), nil
 }
 
-// info reads numbers the server counts.
-func (s *server) info(section string) map[string]float64 {
-	text, _ := s.ask("INFO", section)
-	m := map[string]float64{}
+// port is where the server listens.
+func (s *server) port() string { return s.addr[strings.LastIndexByte(s.addr, ':')+1:] }
+
+// version is the server's.
+func (s *server) version() string {
+	text, _ := s.ask("INFO", "server")
+	_, rest, _ := strings.Cut(text, "redis_version:")
+	v, _, _ := strings.Cut(rest, "\r")
+	return v
+}
+
+// cell reads what the server counted since its counts were reset, while n decisions were made.
+func (s *server) cell(n float64, took time.Duration) cell {
+	c := cell{rate: n / took.Seconds()}
+	text, _ := s.ask("INFO", "all")
 	for line := range strings.Lines(text) {
 		k, v, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if calls, ok := strings.CutPrefix(v, "calls="); ok {
-			v, _, _ = strings.Cut(calls, ",")
+		number, _ := strconv.ParseFloat(v, 64)
+		switch k {
+		case "total_net_input_bytes":
+			c.in = number / n
+		case "total_net_output_bytes":
+			c.out = number / n
+		case "total_reads_processed":
+			c.reads = n / number
 		}
-		if f, err := strconv.ParseFloat(v, 64); err == nil {
-			m[k] = f
+		if name, ok := strings.CutPrefix(k, "cmdstat_"); ok {
+			var calls, usec float64
+			_, _ = fmt.Sscanf(v, "calls=%g,usec=%g", &calls, &usec)
+			c.calls += calls / n
+			if strings.HasPrefix(name, "eval") {
+				c.script += usec / n
+			}
 		}
 	}
-	return m
+	return c
 }
 
 // overheard gives the commands of a name that a client sends through a proxy while do runs.
@@ -141,6 +163,7 @@ func (s *server) overheard(name string, do func(addr string) error) ([][]string,
 	if err := do(ln.Addr().String()); err != nil {
 		return nil, err
 	}
+	time.Sleep(100 * time.Millisecond) // an answer may come before the proxy has read what it passed on
 	var all [][]string
 	for len(seen) > 0 {
 		all = append(all, <-seen)

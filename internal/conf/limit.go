@@ -53,10 +53,16 @@ type LimitConnZone struct {
 // LimitConn is a limit_conn directive.
 type LimitConn struct {
 	Zone  string
-	Limit int64
+	Limit int64 // where the limit finds itself: the highest
 	Fail  Fail
 	At    Pos
+
+	Adaptive bool
+	Min      int64
 }
+
+// highest is the limit that one which finds itself stays below.
+const highest = 1000
 
 // ReadLimitReqZone reads a limit_req_zone directive.
 func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
@@ -147,6 +153,9 @@ func ReadLimitConnZone(d *Directive, errs *Errors) (LimitConnZone, bool) {
 // ReadLimitConn reads a limit_conn directive. Unlike nginx's, the limit may be above 65535.
 func ReadLimitConn(d *Directive, errs *Errors) (LimitConn, bool) {
 	l := LimitConn{Zone: d.Arg(0), At: d.Pos}
+	if d.Arg(1) == "adaptive" {
+		return l, l.readAdaptive(d, errs)
+	}
 	if len(d.Args) > 2 {
 		value, found := strings.CutPrefix(d.Arg(2), "fail=")
 		if !found {
@@ -166,6 +175,42 @@ func ReadLimitConn(d *Directive, errs *Errors) (LimitConn, bool) {
 	l.Limit = n
 	return l, true
 }
+
+// readAdaptive reads the bounds of a limit that finds itself.
+func (l *LimitConn) readAdaptive(d *Directive, errs *Errors) bool {
+	l.Adaptive, l.Min = true, 1
+	bounded := false
+	for _, a := range d.Args[2:] {
+		name, value, _ := strings.Cut(a.Text, "=")
+		switch name {
+		case "min", "max":
+			n, ok := ParseInt(value)
+			if !ok || n == 0 || n > maxConn {
+				errs.Add(a.Pos, `invalid number of connections "`+a.Text+`"`, "min and max are whole numbers from 1 to "+strconv.Itoa(maxConn))
+				return false
+			}
+			if name == "min" {
+				l.Min = n
+			} else {
+				l.Limit, bounded = n, true
+			}
+		default:
+			badParameter(d, a, errs)
+			return false
+		}
+	}
+	if !bounded {
+		l.Limit = max(highest, l.Min)
+	}
+	if l.Limit < l.Min {
+		errs.Add(d.Pos, `"max" of "`+d.Name+`" is below its "min"`, "write min=N max=M with N up to M")
+		return false
+	}
+	return true
+}
+
+// maxConn is what a place counts to.
+const maxConn = 4 * 65535
 
 // readZone reads NAME:SIZE.
 func readZone(a Word, text string, errs *Errors) (ZoneSize, bool) {

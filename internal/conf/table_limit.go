@@ -30,9 +30,14 @@ func limitSpecs() []Spec {
 		{Name: "limit_conn_zone", Contexts: HTTP, Min: 2, Max: 3, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE [store=NAME]", check: (*checker).checkConnZone,
 			Doc: "Declares a zone that counts requests in progress. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k; " +
 				"count on 24 bytes for each key with requests in progress. Such keys are never forgotten: where there is no room left, a new key is refused. store=NAME (not in nginx) is as for limit_req_zone."},
-		{Name: "limit_conn", Contexts: httpToLocation, Min: 2, Max: 3, Merge: List, Repeat: true, Usage: "NAME N [fail=open | closed | local]", check: (*checker).checkConn,
+		{Name: "limit_conn", Contexts: httpToLocation, Min: 2, Max: 4, Merge: List, Repeat: true, Usage: "NAME N [fail=open | closed | local] | NAME adaptive [min=N] [max=N]", check: (*checker).checkConn,
 			Doc: "At most N requests of a key at the same time. A connection counts while it has a request whose header was read; each HTTP/2 stream counts. " +
-				"N is a whole number from 1; above 65535 is an extension. All limit_conn directives of a scope replace the inherited ones. fail= (not in nginx) is as for limit_req."},
+				"N is a whole number from 1; above 65535 is an extension. All limit_conn directives of a scope replace the inherited ones. fail= (not in nginx) is as for limit_req. " +
+				"With adaptive (not in nginx) the limit finds itself, for each key of the zone, between min= (1) and max= (1000), from how long the backend takes and whether it answers " +
+				"with 502, 503 or 504: see docs/middleware/adaptive.md. Of a request that was proxied the time of its backends counts, not that of a slow client. It begins at 20; " +
+				"1024 keys of a zone have a limit of their own at one time, and one that was not seen for long begins anew, so let the key name a backend, a server or a tenant, not a client. " +
+				"All limits on a key of the zone share what is found, which a reload keeps. Refusals carry Retry-After: 1, their line in the error log tells the limit, as does $limit_conn_limit. A zone with store= can't have it; " +
+				"simulate and replay, which measure no backend, take it as max=."},
 		{Name: "limit_conn_status", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "CODE", Default: "503", check: numberIn(400, 599),
 			Doc: "The status of requests that limit_conn refuses, from 400 to 599."},
 		{Name: "limit_conn_log_level", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",

@@ -137,7 +137,8 @@ func (c *checker) checkReq(d *Directive) {
 
 // checkConn reads a limit_conn; a scope may have one for each zone.
 func (c *checker) checkConn(d *Directive) {
-	if len(d.Args) > 2 && !d.has("fail=") {
+	adaptive := d.Arg(1) == "adaptive"
+	if len(d.Args) > 2 && !d.has("fail=") && !adaptive || len(d.Args) > 3 && !adaptive {
 		c.errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/guard"
+	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/memzone"
 )
@@ -34,6 +35,8 @@ type zone struct {
 	key  string
 	mem  *memzone.Zone
 	uses int
+
+	found *found.Table // the limits found for its keys; nil: none were asked for
 
 	// Of a zone in a store: mem is what it remembers of it.
 	store *openStore
@@ -108,6 +111,20 @@ func (u *zoneUse) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 		return z.far.Fail(spec.Fail), nil
 	}
 	return z.mem, nil
+}
+
+// Found implements phase.Founds.
+func (u *zoneUse) Found(name string) *found.Table {
+	u.zones.mu.Lock()
+	defer u.zones.mu.Unlock()
+	z := u.held[name]
+	if z == nil {
+		return found.New() // a zone that could not be made, of a configuration that will not run
+	}
+	if z.found == nil {
+		z.found = found.New()
+	}
+	return z.found
 }
 
 // make makes a zone, in this process or in a store.

@@ -8,6 +8,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/override"
 	"github.com/limitgate/limitgate/internal/tempfile"
@@ -55,6 +56,7 @@ type Env struct {
 	Limits    *KnownLimits
 
 	crowds map[string]*Crowd // by zone
+	founds map[string]*found.Table
 }
 
 // Zones hands out zones by name. The same name gives the same state in every program of a process.

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"net/netip"
+
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/virtual"
@@ -18,12 +20,15 @@ type run struct {
 	guide   *visit // goes ahead for requests that need no visit of their own
 	chunk   []slot // of the requests that are being decided on together
 	report  request.Report
+	probe   request.Request // of which no more is known than whose it is
 }
 
 // slot is a request that is being decided on, by a ticket, or by a visit.
 type slot struct {
 	ticket virtual.Ticket
-	plain  bool // there is a ticket
+	plain  bool // there is a ticket; then the next two are known
+	client netip.AddrPort
+	where  *request.Settings
 	m      *visit
 }
 
@@ -69,6 +74,7 @@ func (n *run) decide(turns []turn) error {
 		}
 		s := &n.chunk[len(n.chunk)-1]
 		n.approach(n.guide, t)
+		s.client, s.where = n.guide.visit.Request.ClientAddr, n.guide.visit.Request.Settings
 		if s.plain = n.gate.Ticket(&n.guide.visit, &s.ticket); !s.plain {
 			s.m, n.guide = n.guide, n.take()
 		}
@@ -102,11 +108,16 @@ func (n *run) one(t *turn) error {
 		if err != nil {
 			return err
 		}
-		if c := n.tallies[t.lane]; decided && (c.hits == nil || n.report.Outcome != limitgate.Rejected && n.report.Rehearsed != limitgate.Rejected) {
-			n.ended(t.e, t.lane, c.plain(t.e, t.at, &n.report))
+		if c := n.tallies[t.lane]; decided {
+			f := c.plain(t.e, t.at, &n.report)
+			if c.hits != nil && max(n.report.Outcome, n.report.Rehearsed) == limitgate.Rejected {
+				n.probe.ClientAddr, n.probe.Settings = s.client, s.where
+				c.refused(t.e, n.which, &n.probe, &n.report.Limits[0])
+			}
+			n.ended(t.e, t.lane, f)
 			return nil
 		}
-		// Who was hit is asked of the request itself. A limit that refused it refuses it once more: nothing was charged.
+		// A limit that refused the request refuses it once more on its whole way: nothing was charged.
 	}
 	switch {
 	case s.m == nil:

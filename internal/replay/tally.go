@@ -109,7 +109,7 @@ func (t *tally) add(m *visit) fate {
 	}
 	t.count(m.e, int64(r.Now), p, f, v.Served())
 	if t.hits != nil && f.verdict == rejected {
-		t.hits.add(m)
+		t.hits.add(r, m.e)
 	}
 	return f
 }
@@ -130,6 +130,23 @@ func (t *tally) plain(e *entry, at int64, p *request.Report) fate {
 	}
 	t.count(e, at, p, f, f.verdict != rejected)
 	return f
+}
+
+// refused notes who a request was of which one limit refused. No more of r is known than whose it is.
+func (t *tally) refused(e *entry, which int, r *request.Request, l *request.LimitReport) {
+	t.key(e, which, r, &t.zones[t.zone(l.Zone)], l)
+	if !l.DryRun {
+		t.hits.add(r, e)
+	}
+}
+
+// key notes the key under which a limit refused a request.
+func (t *tally) key(e *entry, which int, r *request.Request, z *zoneTally, l *request.LimitReport) {
+	key := t.hits.nameKey(r, z, l.Key)
+	z.keys.add(key)
+	if !l.DryRun {
+		e.keys[which] = append(e.keys[which][:0], key...)
+	}
 }
 
 // count counts what became of a request.
@@ -201,11 +218,7 @@ func (t *tally) limits(m *visit, what verdict) (binds int) {
 			continue
 		}
 		if said == rejected {
-			key := t.hits.nameKey(r, z, l.Key)
-			z.keys.add(key)
-			if !l.DryRun {
-				m.e.keys[m.run.which] = append(m.e.keys[m.run.which][:0], key...)
-			}
+			t.key(m.e, m.run.which, r, z, l)
 		}
 		if z.crowd != nil && z.crowd.begin(instant(r.Now), l.Key, m.e.stay) {
 			z.crowd.name = string(t.hits.nameKey(r, z, l.Key))
@@ -242,8 +255,7 @@ func (h *hits) nameKey(r *request.Request, z *zoneTally, key []byte) []byte {
 }
 
 // add counts a request that was refused.
-func (h *hits) add(m *visit) {
-	r, e := &m.visit.Request, m.e
+func (h *hits) add(r *request.Request, e *entry) {
 	h.key = request.AppendAddr(h.key[:0], r.ClientAddr.Addr())
 	h.clients.add(h.key)
 	path := e.of(e.path)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/header"
 )
 
@@ -73,6 +74,8 @@ type Request struct {
 	ReqStatus  LimitStatus // $limit_req_status
 	ConnStatus LimitStatus // $limit_conn_status
 
+	ConnLimit int64 // $limit_conn_limit, where there is a ConnStatus
+
 	StoreStatus StoreStatus // $limit_store_status
 	CountStatus LimitStatus // $limit_count_status
 	TokenStatus LimitStatus // $limit_token_status
@@ -87,6 +90,9 @@ type Request struct {
 
 	// Places are what limit_conn holds for this request: the limit phase takes them, the program calls Release.
 	Places []limitgate.Place
+
+	// Seats are where limits that find themselves watch this request: the limit phase takes them, Release gives them up.
+	Seats []found.Seat
 
 	// ErrStatus is the status of the answer whatever answers, after an error that has a page of its own; 0: none.
 	ErrStatus int
@@ -184,11 +190,13 @@ type RateSetting struct {
 func (r *Request) Reset() {
 	conn, stream := r.Conn, r.Stream
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
+	seats := r.Seats
 	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
 	filters, body := r.filters, r.Body.Bytes
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
+	r.Seats = seats[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
 	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
 	if cap(body) <= mostKept {
@@ -220,6 +228,7 @@ func (r *Request) Release() error {
 		err = errors.Join(err, r.Places[i].Release(context.Background()))
 	}
 	r.Places = r.Places[:0]
+	r.leave()
 	return err
 }
 

@@ -73,7 +73,7 @@ func (l *Limit) Text() string {
 	var zones, limits strings.Builder
 	key := `"` + l.Key + `"`
 	if l.Rate != "" {
-		fmt.Fprintf(&zones, "    limit_req_zone %s zone=rate:32m rate=%s;\n    limit_req_status 429;\n", key, l.Rate)
+		fmt.Fprintf(&zones, "    limit_req_zone %s zone=rate:10m rate=%s;\n    limit_req_status 429;\n", key, l.Rate)
 		limits.WriteString("limit_req zone=rate")
 		if l.Burst > 0 {
 			limits.WriteString(" burst=" + strconv.Itoa(l.Burst))
@@ -87,11 +87,11 @@ func (l *Limit) Text() string {
 		limits.WriteString("; ")
 	}
 	if l.Conn > 0 {
-		fmt.Fprintf(&zones, "    limit_conn_zone %s zone=conn:32m;\n    limit_conn_status 429;\n", key)
+		fmt.Fprintf(&zones, "    limit_conn_zone %s zone=conn:10m;\n    limit_conn_status 429;\n", key)
 		fmt.Fprintf(&limits, "limit_conn conn %d; ", l.Conn)
 	}
 	if l.Count > 0 {
-		fmt.Fprintf(&zones, "    limit_count_zone %s zone=count:32m limit=%d window=%s;\n    limit_count_status 429;\n", key, l.Count, l.Window)
+		fmt.Fprintf(&zones, "    limit_count_zone %s zone=count:10m limit=%d window=%s;\n    limit_count_status 429;\n", key, l.Count, l.Window)
 		limits.WriteString("limit_count zone=count; ")
 	}
 	match := l.Match

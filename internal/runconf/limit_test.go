@@ -16,12 +16,12 @@ func TestLimit(t *testing.T) {
 		limit Limit
 		want  []string
 	}{
-		{"a rate", Limit{Rate: "10r/s"}, []string{`limit_req_zone "$binary_remote_addr" zone=rate:32m rate=10r/s;`, "location / { limit_req zone=rate; }"}},
+		{"a rate", Limit{Rate: "10r/s"}, []string{`limit_req_zone "$binary_remote_addr" zone=rate:10m rate=10r/s;`, "location / { limit_req zone=rate; }"}},
 		{"a burst", Limit{Rate: "30r/m", Burst: 20}, []string{"limit_req zone=rate burst=20; }"}},
 		{"at once", Limit{Rate: "10r/s", Burst: 20, NoDelay: true}, []string{"limit_req zone=rate burst=20 nodelay; }"}},
 		{"in part", Limit{Rate: "10r/s", Burst: 20, Delay: 5}, []string{"limit_req zone=rate burst=20 delay=5; }"}},
-		{"places", Limit{Conn: 7}, []string{`limit_conn_zone "$binary_remote_addr" zone=conn:32m;`, "limit_conn conn 7; }"}},
-		{"a window", Limit{Count: 9, Window: "1h"}, []string{"zone=count:32m limit=9 window=1h;", "limit_count zone=count; }"}},
+		{"places", Limit{Conn: 7}, []string{`limit_conn_zone "$binary_remote_addr" zone=conn:10m;`, "limit_conn conn 7; }"}},
+		{"a window", Limit{Count: 9, Window: "1h"}, []string{"zone=count:10m limit=9 window=1h;", "limit_count zone=count; }"}},
 		{"all", Limit{Rate: "1r/s", Conn: 1, Count: 1}, []string{"{ limit_req zone=rate; limit_conn conn 1; limit_count zone=count; }"}},
 		{"a path", Limit{Rate: "1r/s", Match: "/login"}, []string{"location /login {", "location / { }"}},
 		{"an expression", Limit{Rate: "1r/s", Match: `~ ^/api/v[0-9]+\.[0-9]{1,2}"?/`}, []string{`location ~ "^/api/v[0-9]+\\.[0-9]{1,2}\"?/" {`}},

@@ -33,6 +33,9 @@ var responseVars = map[string]Variable{
 	},
 	"limit_req_status":  func(r *request.Request, dst []byte) ([]byte, bool) { return appendStatus(dst, r.ReqStatus) },
 	"limit_conn_status": func(r *request.Request, dst []byte) ([]byte, bool) { return appendStatus(dst, r.ConnStatus) },
+	"limit_conn_limit": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return appendLeft(dst, r.ConnStatus, r.ConnLimit)
+	},
 	"limit_count_status": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return appendStatus(dst, r.CountStatus)
 	},

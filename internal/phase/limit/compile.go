@@ -158,7 +158,8 @@ func (c *compiler) limit(d *conf.Directive, w wish) (limit, bool) {
 		}
 	}
 	m.fixed.policy = limitfields.New(m.zone, a)
-	return m, true
+	m.finder, good = c.finder(d, w, zone)
+	return m, good
 }
 
 // zonesOf gives the zone for a limit: the zone itself, or where lengths of windows vary a part of it.

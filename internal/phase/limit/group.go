@@ -1,6 +1,8 @@
 package limit
 
 import (
+	"strconv"
+
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/request"
@@ -85,7 +87,9 @@ func (m *limit) logConnection(r *request.Request) {
 		return
 	}
 	b := append(append(r.BeginLog(g.level), "limiting connections"...), g.dryMark()...)
-	if g.dryRun {
+	if m.finder != nil {
+		b = strconv.AppendInt(append(b, ", limit: "...), r.ConnLimit, 10)
+	} else if g.dryRun {
 		b = append(b, ',')
 	}
 	b = append(append(append(b, " by zone \""...), m.zone...), '"')

@@ -6,6 +6,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/limitfields"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
@@ -24,6 +25,7 @@ type limit struct {
 	vary    *vary              // where some do
 	crowd   *phase.Crowd       // where the key tells the client's address
 	own     *own               // keys for which other numbers were set
+	finder  *finder            // where the limit finds itself
 	sample  *limitgate.Limiter // by numbers that any limit of the kind takes, where some vary
 
 	tarpit time.Duration // how long a refusal is held back: reject_delay
@@ -44,16 +46,18 @@ const few = 8
 // legs are the limits that take part in a request.
 type legs struct {
 	list  []limitgate.Leg
-	terms []*terms // of each leg
+	terms []*terms       // of each leg
+	found []*found.Limit // of each leg of places; nil where it does not find itself
 }
 
 // room is where the legs of an ordinary request stand: on the stack of who asks.
 type room struct {
 	list  [few]limitgate.Leg
 	terms [few]*terms
+	found [few]*found.Limit
 }
 
-func (m *room) legs() legs { return legs{m.list[:0], m.terms[:0]} }
+func (m *room) legs() legs { return legs{m.list[:0], m.terms[:0], m.found[:0]} }
 
 // collect builds the keys of limits and returns l with legs for those that are not empty, of the kinds that were not asked
 // yet. A limit that refuses all is alone: nobody else is asked. The keys stand one behind the other in request memory, lent out only
@@ -78,6 +82,13 @@ func (l legs) collect(r *request.Request, limits []limit) legs {
 				continue
 			}
 			b = b[:end]
+		}
+		if m.group.kind == byConn {
+			var at *found.Limit
+			if m.finder != nil {
+				t, at = m.finder.ask(r, b[start:])
+			}
+			l.found = append(l.found, at)
 		}
 		t = m.own.of(t, limitgate.BytesKey(b[start:]), r.Now)
 		if t.limiter == nil {

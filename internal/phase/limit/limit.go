@@ -211,8 +211,10 @@ func (h *handler) connections(r *request.Request) phase.Next {
 	if r.Report != nil {
 		l.report(r, &v, m.group.dryRun)
 	}
+	r.ConnLimit = l.places(v.Leg)
 	if v.Admitted() {
 		r.ConnStatus = request.LimitPassed
+		l.learn(r)
 		return phase.Continue
 	}
 	switch {
@@ -227,8 +229,13 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		return phase.Continue
 	}
 	r.ConnStatus = request.LimitRejected
+	after := int64(0)
+	if m.finder != nil {
+		after = retryAfter
+		r.AddHeader(nameRetryAfter, claimInt(r, after))
+	}
 	r.Fail(m.group.answer(v.Decision))
-	h.refusal.add(r, m.zone, 0)
+	h.refusal.add(r, m.zone, after)
 	return phase.Fail
 }
 

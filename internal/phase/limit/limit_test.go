@@ -10,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/override"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
 	"github.com/limitgate/limitgate/internal/request"
@@ -57,16 +58,28 @@ type bench struct {
 // compile builds the limits of the first location of the text, which is the inside of http.
 func compile(t *testing.T, text string, a limitgate.Arithmetic) (phase.Handler, *phase.Env) {
 	t.Helper()
-	http, env := phasetest.Config(t, text)
+	http, env := config(t, text)
 	env.Zones, env.Arithmetic = zones{}, a
+	return compileAll(env, http), env
+}
+
+// config reads the text.
+func config(t *testing.T, text string) (*conf.Scope, *phase.Env) {
+	t.Helper()
+	http, env := phasetest.Config(t, text)
 	env.Vars.Define(http, env.Errors)
+	return http, env
+}
+
+// compileAll builds the limits of all scopes and returns those of the first location.
+func compileAll(env *phase.Env, http *conf.Scope) phase.Handler {
 	var location phase.Handler
 	http.Walk(func(s *conf.Scope) {
 		if h := Compile(env, s); s.Kind == conf.Location && location == nil {
 			location = h
 		}
 	})
-	return location, env
+	return location
 }
 
 // start is when the tests begin: an instant that no arithmetic finds special.
@@ -74,7 +87,15 @@ const start = limitgate.Time(1_772_366_400_000_000_000)
 
 func newBench(t *testing.T, text string) *bench {
 	t.Helper()
-	h, env := compile(t, text, limitgate.Exact)
+	return newBenchOn(t, text, zones{}, nil)
+}
+
+// newBenchOn is newBench on other zones, and with numbers for single keys.
+func newBenchOn(t *testing.T, text string, z phase.Zones, table *override.Table) *bench {
+	t.Helper()
+	http, env := config(t, text)
+	env.Zones, env.Overrides = z, table
+	h := compileAll(env, http)
 	phasetest.Good(t, env)
 	b := &bench{t: t, handler: h, level: errorlog.Info, start: start}
 	b.client.Slept = func(d time.Duration) bool {

@@ -239,6 +239,9 @@ func (v *vary) say(r *request.Request, what func([]byte) []byte) {
 // settle tells the limit's terms whose they are, when the limit has its place.
 func (m *limit) settle() {
 	m.fixed.of = m
+	if m.finder != nil {
+		m.finder.of = m
+	}
 	m.own.vary.limit = m
 	if m.vary != nil {
 		m.vary.limit = m

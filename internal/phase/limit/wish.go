@@ -18,6 +18,8 @@ type wish struct {
 	cost     limitgate.Cost
 	costFrom conf.Word
 	tarpit   time.Duration // how long a refusal is held back
+	adaptive bool          // the limit finds itself, between lowest and base.limit
+	lowest   int64
 
 	// algorithm makes the limit of all its numbers; nil means that it refuses all.
 	algorithm func(n numbers) limitgate.Algorithm
@@ -57,6 +59,7 @@ func (c *compiler) read(d *conf.Directive, k kind) (wish, bool) {
 		l, good := conf.ReadLimitConn(d, c.env.Errors)
 		w, found := c.zone(l.Zone, k)
 		w.base.limit, w.spec.Fail = l.Limit, fallback(l.Fail)
+		w.adaptive, w.lowest = l.Adaptive, l.Min
 		return w, good && found
 	}
 	l, good := conf.ReadLimitQuota(d, c.env.Errors)
