@@ -87,6 +87,10 @@ conformance: needs
 adaptive:
 	ADAPTIVE_SEEDS=$(or $(SEEDS),10) go test -count=1 -v -timeout 30m -run TestOverload ./adaptive
 
+# The same beside failsafe-go, and then a real server on loopback.
+bench-adaptive:
+	cd bench && go test -count=1 -v ./adaptive && go run ./adaptive/real
+
 # What faults of a store do to decisions, by the fallback of the limit: conformance/FAULTS.md. A part is in test.
 faults: needs
 	FAULTS=FAULTS.md go test -count=1 -run 'TestFaults|TestFourInstances|TestField89' -v ./conformance

@@ -179,6 +179,11 @@ func (f *replayFlags) replay(o replay.Options, logs []string) error {
 		return bad(err)
 	}
 	defer log.Close()
+	for _, s := range log.Sources() {
+		if s.Doubt != "" {
+			fmt.Fprintf(os.Stderr, "limitgate: %s: %s\n", s.Name, s.Doubt)
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	bar := newBar(os.Stderr, log.Progress)

@@ -268,21 +268,23 @@ func TestVariables(t *testing.T) {
 	// An Apache log of lines that nginx could have written too is taken for nginx's until something tells.
 	line := `192.0.2.1 - - [30/Nov/2026:00:43:57 +0000] "GET / HTTP/1.1" 200 5 "-" "-"` + "\n"
 	for format, text := range map[string]string{"combined": line, "apache": line + strings.Replace(line, " 5 ", " - ", 1)} {
-		if f, err := recognise([]byte(text), nil); err != nil || f.Name() != format {
+		if f, _, err := (&recogniser{}).recognise([]byte(text)); err != nil || f.Name() != format {
 			t.Errorf("got %v, %v, want %s", f, err, format)
 		}
 	}
 	for _, text := range []string{strings.Replace(line, " - - ", " joe - ", 1), strings.Replace(line, `"-"`+"\n", `"a\"b"`+"\n", 1)} {
-		if f, err := recognise([]byte(text), nil); err != nil || f.Name() != "apache" {
+		if f, _, err := (&recogniser{}).recognise([]byte(text)); err != nil || f.Name() != "apache" {
 			t.Errorf("%q: got %v, %v, want apache", text, f, err)
 		}
 	}
-	// Lines of noise before and between do not hide a format; more of them than lines do.
-	if f, err := recognise([]byte("noise\n"+line+"noise\n"+line), nil); err != nil || f.Name() != "combined" {
-		t.Errorf("with noise: got %v, %v", f, err)
-	}
-	if _, err := recognise([]byte("noise\n"+line+"noise\n"+"noise\n"), nil); err == nil {
-		t.Error("mostly noise: recognised")
+	// Lines of noise before and between do not hide a format; more of them than lines make it doubtful.
+	for text, want := range map[string]string{
+		"noise\n" + line + "noise\n" + line: "",
+		line + "no\x1bise\n" + "noise\n":    `only 1 of its first 3 lines are of the format combined, which is taken for all: others are such as "no\x1bise"`,
+	} {
+		if f, doubt, err := (&recogniser{}).recognise([]byte(text)); err != nil || f.Name() != "combined" || doubt != want {
+			t.Errorf("%q: got %v, %q, %v, want %q", text, f, doubt, err, want)
+		}
 	}
 }
 

@@ -56,6 +56,7 @@ type marked struct {
 	in      io.Reader
 	started bool
 	rest    []byte
+	err     error // behind the rest
 }
 
 func skipMark(in io.Reader) io.Reader { return &marked{in: in} }
@@ -65,12 +66,14 @@ func (m *marked) Read(p []byte) (int, error) {
 	if !m.started {
 		m.started = true
 		head := make([]byte, 3)
-		n, err := io.ReadFull(m.in, head)
+		n := 0
+		for n < len(head) && m.err == nil {
+			var k int
+			k, m.err = m.in.Read(head[n:])
+			n += k
+		}
 		if head = head[:n]; !bytes.Equal(head, []byte("\xef\xbb\xbf")) {
 			m.rest = head
-		}
-		if err != nil && len(m.rest) == 0 {
-			return 0, plainEOF(err)
 		}
 	}
 	if len(m.rest) > 0 {
@@ -78,13 +81,8 @@ func (m *marked) Read(p []byte) (int, error) {
 		m.rest = m.rest[n:]
 		return n, nil
 	}
-	return m.in.Read(p)
-}
-
-// plainEOF is the end of a text that has less than three bytes.
-func plainEOF(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return io.EOF
+	if m.err != nil {
+		return 0, m.err
 	}
-	return err
+	return m.in.Read(p)
 }

@@ -48,7 +48,7 @@ func Open(names []string, o Options) (*Reader, error) {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	r := &Reader{work: make(chan *block), quit: make(chan struct{}), blocks: o.Workers + 2}
-	stdin := 0
+	stdin, guess := 0, &recogniser{likely: o.Likely}
 	for _, name := range names {
 		if name == "-" {
 			if stdin++; stdin > 1 || o.Stdin == nil {
@@ -56,7 +56,7 @@ func Open(names []string, o Options) (*Reader, error) {
 				return nil, errors.New("reading logs: standard input can be read once")
 			}
 		}
-		s, size, err := newStream(name, &o, &r.read)
+		s, size, err := newStream(name, &o, guess, &r.read)
 		if err != nil {
 			r.close()
 			return nil, err
@@ -156,6 +156,7 @@ func (r *Reader) advance() error {
 
 // start opens a stream that waits and makes it active if it has records.
 func (r *Reader) start(s *stream) error {
+	r.waiting[0] = nil // what the stream will hold is not to live as long as those behind it wait
 	r.waiting = r.waiting[1:]
 	if s.format == nil { // an empty log, or one that is broken from its first bytes
 		s.close()

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -475,5 +476,112 @@ func TestLikely(t *testing.T) {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 		r.Close()
+	}
+}
+
+// TestBrokenBeforeAnyText: a packed log that breaks before its first whole line says so, and others beside it are read.
+func TestBrokenBeforeAnyText(t *testing.T) {
+	whole := zipped(line(0, 1) + line(1, 1))
+	corrupt := slices.Clone(whole)
+	for i := 10; i < len(corrupt); i++ {
+		corrupt[i] = 0xff
+	}
+	f, err := ParseFormat("combined", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"zstd": []byte("\x28\xb5\x2f\xfdgarbage of no kind"), "gzip cut": whole[:14], "gzip corrupt": corrupt, "only a head": whole[:10],
+	} {
+		for _, format := range []*Format{nil, f} {
+			got, sources := uris(t, write(t, "x", data, "y", line(time.Hour, 1)), Options{Format: format})
+			if len(got) != 1 || !errors.Is(sources[0].Broken, errTorn) || sources[1].Broken != nil {
+				t.Errorf("%s: got %d records, %v, %v", name, len(got), sources[0].Broken, sources[1].Broken)
+			}
+		}
+	}
+}
+
+// TestLongFirstLine: a format is recognised behind first lines that are longer than what is looked at otherwise, and by them.
+func TestLongFirstLine(t *testing.T) {
+	good := line(0, 1)
+	long := strings.Replace(good, `"-"`+"\n", `"`+strings.Repeat("a", 2*sniffed)+`"`+"\n", 1)
+	noise := strings.Repeat("n", 3*sniffed) + "\n"
+	for _, c := range []struct {
+		name, text string
+		records    int
+		malformed  int64
+	}{
+		{"of the format", long + good, 2, 0},
+		{"the only one", long, 1, 0},
+		{"without its end", strings.TrimSuffix(long, "\n"), 1, 0},
+		{"noise", noise + good + good, 2, 1},
+		{"noise twice", noise + noise + good + good + long, 3, 2},
+		{"longer than any line", strings.Repeat("n", 2*maxLine) + "\n" + good, 1, 1},
+	} {
+		for _, packed := range [][]byte{[]byte(c.text), zipped(c.text)} {
+			got, sources := uris(t, write(t, "x", packed), Options{})
+			if s := sources[0]; len(got) != c.records || s.Malformed != c.malformed || s.Format != "combined" {
+				t.Errorf("%s: got %d records, %d malformed, %s", c.name, len(got), s.Malformed, s.Format)
+			}
+			got, _ = uris(t, []string{"-"}, Options{Stdin: bytes.NewReader(packed)})
+			if len(got) != c.records {
+				t.Errorf("%s, standard input: got %d records", c.name, len(got))
+			}
+		}
+	}
+	_, err := Open(write(t, "x", strings.Repeat("n", deepest+1)), Options{})
+	if err == nil || !strings.Contains(err.Error(), "its first line has more than 4 MiB") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestDoubt: where most of the first lines are of no format, the one that fits the others is taken, and the source says so.
+func TestDoubt(t *testing.T) {
+	record := `{"time":"2026-11-30T00:00:00Z","remote_addr":"192.0.2.1","request_uri":"/a","status":200}` + "\n"
+	got, sources := uris(t, write(t, "x", "{\n"+record+"{\"a\"\n"+record+"}\n\"x\n"+record), Options{})
+	s := sources[0]
+	if len(got) != 3 || s.Malformed != 4 || !strings.HasPrefix(s.Doubt, "only 3 of its first 7 lines are of the format json") || !strings.HasSuffix(s.Doubt, `such as "{"`) {
+		t.Errorf("got %d records, %d malformed, %q", len(got), s.Malformed, s.Doubt)
+	}
+}
+
+// TestManyFilesTakeNoMemory: what waits for its turn and what had it are a few words each, whatever they are packed by.
+func TestManyFilesTakeNoMemory(t *testing.T) {
+	const files = 300
+	dir := t.TempDir()
+	var names []string
+	for day := range files {
+		data := zipped(strings.Repeat(line(time.Duration(day)*time.Hour, 1), 550))
+		names = append(names, filepath.Join(dir, fmt.Sprintf("access.log.%d.gz", day)))
+		if err := os.WriteFile(names[day], data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	r, err := Open(names, Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string) {
+		if got := live() - before; got > 4<<20 {
+			t.Errorf("%s: got %d bytes for %d files", when, got, files)
+		}
+	}
+	check("waiting")
+	for range files {
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("behind the last batch")
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -11,42 +11,70 @@ import (
 // sampled is how many of a log's first lines are looked at.
 const sampled = 200
 
-// recognise finds the format of a log by its first lines: the named one that fits most of them, at least half of them, and of
-// two that fit as many the first one: those of first come before those of known. A log without lines has none.
-func recognise(sample []byte, first []*Format) (*Format, error) {
-	lines := firstLines(sample)
-	if len(lines) == 0 {
-		return nil, nil
+// recogniser finds the formats of logs. It makes each format once, whatever the number of logs.
+type recogniser struct {
+	likely []*Format // that are tried first
+	tried  []*Format // all; nil before the first log
+	apache *Format
+}
+
+// prepare makes the formats.
+func (r *recogniser) prepare() error {
+	if r.tried != nil {
+		return nil
 	}
-	tried := slices.Clone(first)
+	all := slices.Clone(r.likely)
 	for _, k := range known() {
 		f, err := k.make()
 		if err != nil {
-			return nil, fmt.Errorf("the format %s: %w", k.name, err)
+			return fmt.Errorf("the format %s: %w", k.name, err)
 		}
-		tried = append(tried, f)
+		if all = append(all, f); k.name == "apache" {
+			r.apache = f
+		}
 	}
-	var best *Format
+	r.tried = all
+	return nil
+}
+
+// recognise finds the format of a log by its first lines: the one that fits most of them, and of two that fit as many the first
+// one. Where that is less than half of the lines, doubt says so. A log without lines has none.
+func (r *recogniser) recognise(sample []byte) (best *Format, doubt string, err error) {
+	lines := firstLines(sample)
+	if len(lines) == 0 {
+		return nil, "", nil
+	}
+	if err := r.prepare(); err != nil {
+		return nil, "", err
+	}
 	most := 0
-	for _, f := range tried {
+	var other []byte // the first line that is not of the best format
+	for _, f := range r.tried {
 		n := 0
+		var not []byte
 		for _, line := range lines {
 			if f.fits(line) {
 				n++
+			} else if not == nil {
+				not = line
 			}
 		}
 		if n > most {
-			best, most = f, n
+			best, most, other = f, n, not
 		}
 	}
-	if best == nil || 2*most < len(lines) {
-		return nil, fmt.Errorf("its first lines are of no format that is recognised, such as %q: name one (%s), or give the text "+
+	if best == nil {
+		return nil, "", fmt.Errorf("its first lines are of no format that is recognised, such as \"%s\": name one (%s), or give the text "+
 			"of the log_format ($...) or LogFormat (%%...) that wrote it", printable(lines[0]), strings.Join(Formats(), ", "))
 	}
-	if best.name == "combined" && apacheWrote(lines) {
-		return ParseFormat("apache", 0)
+	if best.name == "combined" && apacheWrote(r.apache, lines) {
+		best = r.apache
 	}
-	return best, nil
+	if 2*most < len(lines) {
+		doubt = fmt.Sprintf("only %d of its first %d lines are of the format %s, which is taken for all: others are such as \"%s\"",
+			most, len(lines), best.name, printable(other))
+	}
+	return best, doubt, nil
 }
 
 // fits reports whether a line is of the format.
@@ -71,11 +99,7 @@ func (f *Format) fits(line []byte) bool {
 
 // apacheWrote reports whether lines that nginx and Apache could have written are Apache's: nginx writes no size as 0, nobody
 // between the address and the user, and quotes as \x22.
-func apacheWrote(lines [][]byte) bool {
-	f, err := ParseFormat("apache", 0)
-	if err != nil {
-		return false
-	}
+func apacheWrote(f *Format, lines [][]byte) bool {
 	l := f.layouts[0]
 	values := make([][]byte, len(l.columns))
 	for _, line := range lines {

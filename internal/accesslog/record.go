@@ -81,6 +81,7 @@ type Source struct {
 	Name       string // of the file, "-" for standard input
 	Format     string // what its lines are: "nginx combined", "caddy", or the format's text
 	Recognised bool   // the format was not given but seen in the first lines
+	Doubt      string // where less than half of the first lines are of the recognised format: how many, and one that is not
 	Packed     string // "gzip", "zstd", or "" where it is plain
 
 	Lines     int64     // read, with those that are malformed and without empty ones

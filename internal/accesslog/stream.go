@@ -11,15 +11,16 @@ import (
 	"sync/atomic"
 )
 
-// sniffed is how much of a log is looked at before it is read.
-const sniffed = 64 << 10
+const (
+	sniffed = 64 << 10 // of a log that is looked at before it is read: so much behind the last of its first lines that is longer
+	deepest = 4 << 20  // that is looked at, however long the lines are
+)
 
 // stream is one log on its way into blocks.
 type stream struct {
 	source *Source
 	format *Format
-	likely []*Format // that are tried first where format is nil
-	first  int64     // the stamp of its first record, as far as the sample tells
+	first  int64 // the stamp of its first record, as far as the sample tells
 
 	file  *os.File  // that is open, if it is one
 	text  io.Reader // of what is open, unpacked
@@ -50,8 +51,8 @@ func (c *counting) Read(p []byte) (int, error) {
 
 // newStream looks at the beginning of a log: how it is packed, what its format is and when it begins. size is Unknown where
 // it has none.
-func newStream(name string, o *Options, read *atomic.Int64) (s *stream, size int64, err error) {
-	s = &stream{source: &Source{Name: name}, format: o.Format, likely: o.Likely, first: math.MinInt64}
+func newStream(name string, o *Options, guess *recogniser, read *atomic.Int64) (s *stream, size int64, err error) {
+	s = &stream{source: &Source{Name: name}, format: o.Format, first: math.MinInt64}
 	size = Unknown
 	in := o.Stdin
 	count := &atomic.Int64{}
@@ -75,18 +76,18 @@ func newStream(name string, o *Options, read *atomic.Int64) (s *stream, size int
 			count = read
 		}
 	}
-	if err = s.sniff(&counting{in, count}); err != nil {
+	if err = s.sniff(&counting{in, count}, guess); err != nil {
 		s.close()
 		return nil, 0, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if s.again {
-		s.close()
+		s.close() // a year of files may wait: they keep no sample and nothing that unpacks
 	}
 	return s, size, nil
 }
 
 // sniff reads the sample of a log.
-func (s *stream) sniff(in io.Reader) error {
+func (s *stream) sniff(in io.Reader, guess *recogniser) error {
 	var err error
 	if s.text, s.source.Packed, s.done, err = unpack(in); errors.Is(err, errTorn) {
 		s.source.Broken, s.again, s.text = err, false, bytes.NewReader(nil)
@@ -94,22 +95,25 @@ func (s *stream) sniff(in io.Reader) error {
 	} else if err != nil {
 		return err
 	}
-	sample := make([]byte, 0, sniffed)
-	for err == nil && len(sample) < sniffed {
-		var n int
-		n, err = s.text.Read(sample[len(sample):sniffed])
-		sample = sample[:len(sample)+n]
-	}
+	sample, err := sampleOf(s.text)
 	rest := s.text
 	if err != nil {
 		rest = failing{err}
 	}
 	s.text = io.MultiReader(bytes.NewReader(bytes.Clone(sample)), rest)
-	if k := bytes.LastIndexByte(sample, '\n'); k >= 0 && err == nil { // the last line is not whole
-		sample = sample[:k+1]
+	if !errors.Is(err, io.EOF) { // the last line is not whole
+		sample = sample[:bytes.LastIndexByte(sample, '\n')+1]
+		switch {
+		case len(sample) > 0:
+		case err != nil:
+			s.source.Broken, s.format = fmt.Errorf("%w: %w", errTorn, err), nil
+			return nil
+		case s.format == nil:
+			return fmt.Errorf("its first line has more than %d MiB, so that no format is recognised: name one", deepest>>20)
+		}
 	}
 	if s.format == nil {
-		if s.format, err = recognise(sample, s.likely); err != nil {
+		if s.format, s.source.Doubt, err = guess.recognise(sample); err != nil {
 			return err
 		}
 		s.source.Recognised = s.format != nil
@@ -125,6 +129,30 @@ func (s *stream) sniff(in io.Reader) error {
 		s.first = soonest(b.records)
 	}
 	return nil
+}
+
+// sampleOf reads the beginning of a log: 64 KiB behind the last line that is longer than that, if it has so much.
+func sampleOf(text io.Reader) (sample []byte, err error) {
+	sample = make([]byte, 0, sniffed)
+	from, begin := 0, 0 // where the short lines begin, and the line that is being read
+	for err == nil && len(sample) < deepest && (len(sample)-from < sniffed || len(sample)-begin >= sniffed) {
+		if len(sample) == cap(sample) {
+			sample = slices.Grow(sample, sniffed)
+		}
+		var n int
+		n, err = text.Read(sample[len(sample):min(cap(sample), deepest)])
+		for sample = sample[:len(sample)+n]; ; {
+			k := bytes.IndexByte(sample[begin:], '\n')
+			if k >= sniffed {
+				from = begin + k + 1
+			}
+			if k < 0 {
+				break
+			}
+			begin += k + 1
+		}
+	}
+	return sample, err
 }
 
 // failing is a reader that has nothing.
@@ -162,6 +190,9 @@ func (s *stream) close() {
 		// The file was only read.
 		_ = s.file.Close()
 		s.file = nil
+	}
+	if s.again {
+		s.text = nil
 	}
 }
 

@@ -34,7 +34,7 @@ var imports = map[string][]string{
 	"internal/conf":             {".", "internal/conf/syntax"},
 	"internal/admin":            {"internal/override"},
 	"internal/override":         {"."},
-	"internal/store":            {"guard", "internal/conf", "internal/errorlog", "rediszone"},
+	"internal/store":            {"guard", "leasezone", "internal/conf", "internal/errorlog", "rediszone"},
 	"internal/conf/gendocs":     {"internal/conf"},
 	"internal/admit":            {"."},
 	"internal/limitfields":      {"."},

@@ -12,6 +12,8 @@ import (
 type LimitStore struct {
 	Name    string
 	URL     string        // with a port at each address
+	Lease   bool          // mode=lease: what is borrowed from the store is spent in memory
+	Batch   int64         // how many requests of a key are borrowed at a time, at most; 0: a tenth of what a limit lets pass at once
 	Timeout time.Duration // of a call
 	Prefix  string        // of all that is stored
 	User    string
@@ -33,6 +35,7 @@ const (
 	storeTimeout = 50 * time.Millisecond
 	storePrefix  = "lg"
 	maxTimeout   = 10 * time.Second
+	maxBatch     = 32767
 )
 
 // ReadLimitStore reads a limit_store directive. What it says of a fault repeats nothing that could be a secret.
@@ -55,7 +58,13 @@ func ReadLimitStore(d *Directive, errs *Errors) (LimitStore, bool) {
 		}
 		switch name {
 		case "mode":
-			p.word(a, value, "strict")
+			s.Lease = p.word(a, value, "strict", "lease") == "lease"
+		case "lease":
+			n, ok := ParseInt(value)
+			if !ok || n < 1 || n > maxBatch {
+				p.invalid(a, name, "1 to 32767 requests of a key are borrowed at a time, for example lease=10")
+			}
+			s.Batch = n
 		case "timeout":
 			t, ok := ParseDuration(value)
 			if !ok || t < time.Millisecond || t > maxTimeout {
@@ -89,6 +98,8 @@ func ReadLimitStore(d *Directive, errs *Errors) (LimitStore, bool) {
 // storeFits reports parameters that contradict each other.
 func (p *parameters) storeFits(s *LimitStore) {
 	switch {
+	case s.Batch != 0 && !s.Lease:
+		p.fault(p.d.Pos, `"lease" is for mode=lease`, "write mode=lease, or leave lease= out")
 	case s.PasswordFile != "" && s.PasswordEnv != "":
 		p.fault(p.d.Pos, `"password_file" and "password_env" contradict each other`, "the password stands in one place")
 	case s.User != "" && s.PasswordFile == "" && s.PasswordEnv == "":

@@ -64,13 +64,14 @@ func (s Scenario) Worst(seeds int, limiter func() Limiter) []Result {
 	worst := make([]Result, len(s.Stages))
 	for seed := range seeds {
 		for i, m := range Run(uint64(seed), limiter(), nil, s.Stages...) {
-			worst[i].take(s.Stages[i], m, seed == 0)
+			worst[i].Take(s.Stages[i], m, seed == 0)
 		}
 	}
 	return worst
 }
 
-func (r *Result) take(s Stage, m Measured, first bool) {
+// Take keeps the worse of each figure, of what there was and one more run.
+func (r *Result) Take(s Stage, m Measured, first bool) {
 	if slower := float64(m.P99) / float64(Unloaded(s)); slower > r.Slower {
 		r.Slower, r.P99 = slower, m.P99
 	}

@@ -7,13 +7,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/limitgate/limitgate/internal/accesslog"
 )
 
 // report makes the report of what was decided so far.
 func (r *Replay) report(partial bool) *Report {
 	c := &r.intake.counts
 	out := &Report{
-		Partial: partial, Config: r.plan.configs[0].options.File, Notes: []Note{},
+		Partial: partial || r.tore(), Config: r.plan.configs[0].options.File, Notes: []Note{},
 		Refused: Already{Requests: c.refused, Kept: !r.plan.drop, How: r.recognised()},
 		Log:     r.logReport(),
 	}
@@ -49,6 +51,11 @@ func (r *Replay) report(partial bool) *Report {
 	out.Notes = r.notes(out)
 	out.Answer = answer(out)
 	return out
+}
+
+// tore reports whether a log broke off.
+func (r *Replay) tore() bool {
+	return slices.ContainsFunc(r.sources, func(s *accesslog.Source) bool { return s.Broken != nil })
 }
 
 // refers is the number of the run that tells who was hit.

@@ -13,6 +13,7 @@ import (
 	"github.com/limitgate/limitgate/guard"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/leasezone"
 	"github.com/limitgate/limitgate/rediszone"
 )
 
@@ -189,8 +190,20 @@ func (s *Store) Zone(name string, bytes int) (z *guard.Zone, end func(), err err
 	if err != nil {
 		return nil, nil, err
 	}
-	return s.guard.Zone(far, bytes), far.Close, nil
+	if !s.spec.Lease {
+		return s.guard.Zone(far, bytes), far.Close, nil
+	}
+	leased, err := leasezone.New(leasezone.Config{Zone: far, Lease: s.spec.Batch, Keys: max(bytes/leasedBytes, 1)})
+	if err != nil {
+		far.Close()
+		return nil, nil, err
+	}
+	return s.guard.Zone(leased, bytes), func() { leased.Close(); far.Close() }, nil
 }
+
+// leasedBytes is how many bytes of a zone's size there are for each key that something is borrowed for: the table of these is a few
+// times as large as the mirror.
+const leasedBytes = 64
 
 // Close ends the watch and the connections. Its zones are ended before.
 func (s *Store) Close() {

@@ -1,7 +1,7 @@
 // Command lease compares strict limits in Redis with leased ones on a Zipf load: how many decisions a second, how many calls and commands
 // a decision, and how much is admitted. It starts a redis-server of its own on a socket.
 //
-//	go run ./redis/lease [-keys 100000] [-s 1.1] [-workers 256] [-seconds 10] [-burst 100] [-instances 1]
+//	cd bench/redis && go run ./lease [-keys 100000] [-s 1.1] [-workers 256] [-seconds 10] [-burst 100] [-instances 1]
 //
 // Each worker asks as soon as it has its answer. The limit of each key is chosen so that all together admit a tenth of -demand decisions
 // a second; 0 means a tenth of what leases decided in a run before, which does not count. A run begins with the buckets as they are in
