@@ -95,6 +95,14 @@ func TestRefusalStatuses(t *testing.T) {
 	}
 }
 
+// Of an empty log programs get arrays all the same.
+func TestEmptyLogHasArrays(t *testing.T) {
+	got := replayed(t, of(t, oneLimit), logOf(nil))
+	if got.Hit.Clients == nil || got.Hit.Agents == nil || got.Hit.Paths == nil || got.Series.Admitted == nil || got.Series.Start != "" {
+		t.Errorf("got %+v and %+v, want empty arrays", got.Hit, got.Series)
+	}
+}
+
 func TestAnswerWithoutLimits(t *testing.T) {
 	got := replayed(t, of(t, `server { }`), logOf([]accesslog.Record{get(0, "192.0.2.1", "/")}))
 	if want := "this configuration has no limits, and would have refused none of 1 request"; got.Answer != want {

@@ -24,6 +24,7 @@ func (r *Replay) report(partial bool) *Report {
 	}
 	if len(r.runs) == 0 {
 		out.Zones, out.Locations, out.Assumed = []Zone{}, []Location{}, []Run{}
+		out.Series, out.Hit = (&series{}).report(), Hit{Clients: []Top{}, Agents: []Top{}, Paths: []Top{}}
 		out.Answer = "the log has no requests to decide on"
 		return out
 	}

@@ -33,8 +33,8 @@ type Gate struct {
 
 // lane is a time line and what is to happen on it.
 type lane struct {
-	offset int64 // what clocks were set back by, so far
-	latest int64 // the end of the time line
+	offset int64  // what clocks were set back by, so far
+	latest int64  // the end of the time line
 	agenda agenda // places to give back
 	held   agenda // requests that wait
 }

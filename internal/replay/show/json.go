@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -45,13 +43,4 @@ func shown(text []byte) []byte {
 		text = text[n:]
 	}
 	return out
-}
-
-// clean escapes in a line what a terminal takes for a command.
-func clean(s string) string {
-	if strings.IndexFunc(s, func(c rune) bool { return !unicode.IsPrint(c) }) < 0 {
-		return s
-	}
-	q := strconv.Quote(s)
-	return q[1 : len(q)-1]
 }

@@ -52,7 +52,9 @@ func (p *printer) figures(r *replay.Report) {
 	u := r.Upstream
 	p.wrap("upstream ", "         ", fmt.Sprintf("at most %s a second without limits (%s), %s with them (%s)",
 		plural(u.Before.PerSecond, "request"), u.Before.At, plural(u.After.PerSecond, "request"), u.After.At))
-	if f := r.Flight; f != nil {
+	if f := r.Flight; f != nil && f.Peak == 0 {
+		p.wrap("at once  ", "         ", "never any: each request was over at once")
+	} else if f != nil {
 		p.wrap("at once  ", "         ", fmt.Sprintf("in 99 %% of the time at most %s in work, at most %s at all (%s)",
 			plural(f.P99, "request"), replay.Number(f.Peak), f.At))
 	} else {
@@ -70,19 +72,23 @@ func (p *printer) figures(r *replay.Report) {
 func (p *printer) hit(r *replay.Report) {
 	if len(r.Hit.Clients) > 0 {
 		p.title("Who would have been refused (" + r.Reference + ")")
-		p.tops("client", r.Hit.Clients)
-		p.tops("path", r.Hit.Paths)
-		p.tops("user agent", r.Hit.Agents)
+		p.tops("client", "refused", r.Hit.Clients)
+		p.tops("path", "refused", r.Hit.Paths)
+		p.tops("user agent", "refused", r.Hit.Agents)
 	}
 	for _, z := range r.Zones {
 		if len(z.Keys) > 0 {
-			p.tops("key of zone "+z.Name, z.Keys)
+			word := "refused"
+			if z.Fates.Rejected.Max == 0 {
+				word = "in dry run"
+			}
+			p.tops("key of zone "+z.Name, word, z.Keys)
 		}
 	}
 }
 
-func (p *printer) tops(what string, list []replay.Top) {
-	t := table{head: []string{what, "refused", "share"}, left: 1}
+func (p *printer) tops(what, counted string, list []replay.Top) {
+	t := table{head: []string{what, counted, "share"}, left: 1}
 	for i, c := range list {
 		if i == few {
 			break
@@ -112,7 +118,7 @@ func (p *printer) changes(r *replay.Report) {
 		for _, one := range kind.list {
 			p.line()
 			p.wrap("", "  ", fmt.Sprintf("%s %s zone %s at %s, line %d:", bandText(one.Requests), kind.name, one.Zone, place(one.Server, one.Location), one.Line))
-			p.tops("key", one.Keys)
+			p.tops("key", "refused", one.Keys)
 		}
 	}
 }
