@@ -43,16 +43,20 @@ needs:
 		echo "missing:$$missing (Debian: apt-get install$$missing); the tests that need them are skipped, loudly"; \
 	fi
 
+# What Go programs import.
+LIBRARY := . ./memzone ./rediszone ./leasezone ./guard ./httplimit ./grpclimit ./sqllimit ./retry/... ./adaptive
+
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	go vet ./...
 	cd bench && go vet ./...
-	cd examples/routers && go vet ./...
+	cd examples/routers && go vet -mod=mod ./...
 	go tool staticcheck ./...
 	GOARCH=386 go vet . ./memzone ./zonetest ./internal/...
 	GOARCH=arm64 go build ./...
 	GOOS=darwin go vet . ./memzone ./zonetest
 	GOOS=windows go vet . ./memzone ./zonetest
+	GOOS=windows go build $(LIBRARY)
 
 INPROCESS = $$(go list ./... | grep -v -e /conformance -e /examples)
 
@@ -71,7 +75,7 @@ stress:
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:
 	go test -p 1 -shuffle=on ./conformance ./examples
-	cd examples/routers && go test ./...
+	cd examples/routers && go test -mod=mod ./...
 
 # sqllimit with a PostgreSQL through pgx: a module of its own, so that pgx is no dependency of limitgate. Its go.mod follows the product's.
 postgres:

@@ -2,6 +2,7 @@ package accesslog
 
 import (
 	"bytes"
+	"errors"
 	"net/netip"
 	"time"
 )
@@ -98,6 +99,7 @@ func (d *draft) number(c *column, v []byte) (done, ok bool) {
 		d.civilly, d.civilEnd = true, c.end
 	case toFraction:
 		n, ok = integer(v)
+		ok = ok && n <= second/c.unit
 		d.frac, d.fracGrain = n*c.unit, c.unit
 	case toCreated:
 		if d.created, _, ok = iso(v); !ok {
@@ -173,7 +175,7 @@ func (d *draft) span(c *column, v []byte) (ok bool) {
 		case ns < 0 || d.total == -2:
 			d.total = -2 // one of them is not known: neither is their sum
 		default:
-			d.total = max(0, d.total) + ns
+			d.total = min(max(0, d.total)+min(ns, longest+1), longest+1)
 		}
 		if c.name == "upstream_response_time" {
 			d.rec.Upstream = ns
@@ -356,8 +358,31 @@ func (d *draft) finish() bool {
 	if n := len(d.fields); n > d.field {
 		r.Fields = d.fields[d.field:n:n]
 	}
-	return d.stamped
+	return d.stamped && d.within() == nil
 }
+
+// What a log can mean: nothing that counts nanoseconds comes near the end of its numbers then.
+const (
+	earliest = 365 * day    // 1971
+	latest   = 84_006 * day // the year 2200
+	longest  = 366 * day    // that a request may take
+)
+
+// within says what is wrong with the times of a line that has some.
+func (d *draft) within() error {
+	switch {
+	case d.rec.Stamp < earliest || d.rec.Stamp >= latest:
+		return errAge
+	case d.rec.Duration > longest:
+		return errLong
+	}
+	return nil
+}
+
+var (
+	errAge  = errors.New("its time is not in the years from 1971 to 2199")
+	errLong = errors.New("its request took longer than a year")
+)
 
 // cancel takes back what the line has put into the block's memory.
 func (d *draft) cancel() {

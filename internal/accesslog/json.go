@@ -47,6 +47,9 @@ func (o *object) read(f *Format, line []byte, rec *Record) error {
 	err := o.whole(f)
 	if err == nil && !o.draft.finish() {
 		err = errNoTime
+		if o.draft.stamped {
+			err = o.draft.within()
+		}
 	}
 	if err != nil {
 		o.draft.cancel()

@@ -102,5 +102,9 @@ func (t *text) explain(f *Format, line []byte) string {
 	if i := t.numbers(l); i >= 0 {
 		return fmt.Sprintf("%s can't be $%s", strconv.Quote(string(values[i][:min(len(values[i]), 40)])), l.columns[i].name)
 	}
+	t.draft.finish()
+	if err := t.draft.within(); t.draft.stamped && err != nil {
+		return err.Error()
+	}
 	return "it has no time"
 }

@@ -211,8 +211,18 @@ func (r *Reader) close() {
 	}
 }
 
-// stamp is that of the record at which the stream stands.
-func (s *stream) stamp() int64 { return s.head.records[s.next].Stamp }
+// stamp is that of the record at which the stream stands, or of one of the next few that is before it: one that is stamped far
+// in the future does not make all behind it wait.
+func (s *stream) stamp() int64 { return soonest(s.head.records[s.next:]) }
+
+// soonest is the earliest stamp of the first few records; there must be one.
+func soonest(records []Record) int64 {
+	stamp := records[0].Stamp
+	for i := 1; i < min(len(records), 4); i++ {
+		stamp = min(stamp, records[i].Stamp)
+	}
+	return stamp
+}
 
 // take returns the records from the current one on that are stamped up to the limit, at least the current one.
 func (s *stream) take(limit int64) []Record {

@@ -126,7 +126,7 @@ func (s *stream) sniff(in io.Reader, guess *recogniser) error {
 	b := newBlock()
 	b.format, b.data = s.format, bytes.Clone(sample)
 	if b.parse(); len(b.records) > 0 {
-		s.first = b.records[0].Stamp
+		s.first = soonest(b.records)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/netip"
 	"strings"
+	"unsafe"
 
 	"github.com/limitgate/limitgate/internal/accesslog"
 	"github.com/limitgate/limitgate/internal/h1"
@@ -29,6 +30,10 @@ type entry struct {
 	listens              [2]bool // the log tells the header that real_ip_header of a configuration asks for
 	hostless             bool    // the log tells no host
 	broken               bool    // the log has no request line but garbage
+	late                 bool    // it comes later than the log says
+	pathless             bool    // the log tells no path
+	timed                bool    // the log tells how long it took
+	atEnd                bool    // it was stamped then
 	refused              bool    // when it was logged
 
 	text    []byte
@@ -44,10 +49,16 @@ type entry struct {
 	length  int64 // of the body
 	headers []headerSpan
 
-	slots [2]int           // by configuration, while it is being decided on; from 1 on
-	fates [2][spreads]fate // by configuration and lane
-	keys  [2][]byte        // under which it was refused, in the lane that tells who was hit
-	left  int              // decisions to come
+	slots  [2]int           // by configuration, while it is being decided on; from 1 on
+	fates  [2][spreads]fate // by configuration and lane
+	keys   [2][]byte        // under which it was refused, in the lane that tells who was hit
+	left   int              // decisions to come
+	queued int              // lanes in which it waits for its turn
+}
+
+// size is about the bytes that an entry takes while it waits. It changes with nothing but read.
+func (e *entry) size() int {
+	return int(unsafe.Sizeof(*e)) + cap(e.text) + cap(e.headers)*int(unsafe.Sizeof(headerSpan{}))
 }
 
 // span is a piece of an entry's text.
@@ -100,10 +111,18 @@ func (f fieldNames) of(name string) *fieldName {
 	n := f[name]
 	if n == nil {
 		n = readFieldName(name)
-		f[strings.Clone(name)] = n
+		if len(f) < mostNames && len(name) <= longName {
+			f[strings.Clone(name)] = n
+		}
 	}
 	return n
 }
+
+// What is remembered of names is bounded: members of JSON may have others in each line.
+const (
+	mostNames = 1024
+	longName  = 128 // bytes
+)
 
 func readFieldName(name string) *fieldName {
 	kind := fieldUnused
@@ -124,13 +143,14 @@ func readFieldName(name string) *fieldName {
 	if kind != fieldUnused {
 		return &fieldName{kind: kind}
 	}
+
 	if h, is := strings.CutPrefix(name, "http_"); is {
 		return newHeader(h)
 	}
 	if c, is := strings.CutPrefix(name, "cookie_"); is {
 		return &fieldName{kind: fieldCookie, name: []byte("Cookie"), id: header.Cookie, prefix: c + "="}
 	}
-	return &fieldName{}
+	return unusedName
 }
 
 // newHeader returns the header of a variable's name. One that no client can send, or that changes how a head is read, is unused.
@@ -138,35 +158,43 @@ func newHeader(variable string) *fieldName {
 	name := strings.ReplaceAll(variable, "_", "-")
 	for _, c := range []byte(name) {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return &fieldName{}
+			return unusedName
 		}
 	}
 	n := &fieldName{kind: fieldHeader, name: []byte(name), id: header.Lookup([]byte(name))}
 	switch n.id {
 	case header.TransferEncoding, header.Expect, header.Host: // a record has the host apart
-		return &fieldName{}
+		return unusedName
 	}
 	return n
 }
 
-// The names of the headers that a record has apart.
+// The names of the headers that a record has apart, and what all are that mean nothing.
 var (
 	hostName    = &fieldName{kind: fieldHeader, name: []byte("Host"), id: header.Host}
 	agentName   = &fieldName{kind: fieldHeader, name: []byte("User-Agent"), id: header.UserAgent}
 	refererName = &fieldName{kind: fieldHeader, name: []byte("Referer"), id: header.Referer}
+	unusedName  = &fieldName{}
 	userName    = &fieldName{kind: fieldHeader, name: []byte("Authorization"), id: header.Authorization}
+)
+
+const (
+	year      = 366 * 86400 * second
+	farFuture = 84_006 * 86400 * second // the year 2200
 )
 
 // read takes over what a record has.
 func (e *entry) read(r *accesslog.Record, names fieldNames, p *plan) {
 	*e = entry{text: e.text[:0], headers: e.headers[:0], serial: e.serial, keys: e.keys}
-	e.second, e.stamp, e.grain, e.status = r.Stamp, r.Stamp, max(1, int64(r.Grain)), r.Status
-	e.stay = max(0, r.Duration)
+	// What reads logs holds times in these bounds; no sum of what follows leaves its numbers then.
+	e.second, e.grain, e.status = min(max(r.Stamp, 0), farFuture), max(1, int64(r.Grain)), r.Status
+	e.stamp, e.stay = e.second, min(max(0, r.Duration), year)
 	if r.AtEnd {
 		e.stamp -= e.stay
 	}
 	e.client = netip.AddrPortFrom(r.Addr, r.Port)
 	e.peer = e.client
+	e.pathless, e.timed, e.atEnd = r.URI == nil, r.Duration >= 0, r.AtEnd
 	e.readRequest(r)
 	e.host, e.name = none, none
 	host := r.Host

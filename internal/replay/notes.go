@@ -12,6 +12,18 @@ import (
 
 // answer is the report in one sentence.
 func answer(out *Report) string {
+	s := verdictText(out)
+	l := &out.Log
+	switch {
+	case l.Back > 0:
+		s += ", which can't be relied on: the log goes back in time; put its lines in order, or give its parts as files of their own"
+	case l.Late*1000 > out.Requests:
+		s += fmt.Sprintf(", which can't be relied on: %s of the requests stand far behind later ones", Percent(l.Late, out.Requests))
+	}
+	return s
+}
+
+func verdictText(out *Report) string {
 	b, n := out.Total.Rejected, out.Requests
 	if b.Max == 0 {
 		s := fmt.Sprintf("this configuration would have refused none of %s", count(n, "request"))
@@ -83,7 +95,13 @@ func (r *Replay) notes(out *Report) []Note {
 		add("rough", "%s in a log of finer stamps had a stamp of whole seconds: they are spread evenly over their second", count(c.rough, "line"))
 	}
 	if c.late > 0 {
-		add("late", "%s came too far out of order to be put in their place: they are decided at their own instant, behind later ones", count(c.late, "request"))
+		add("late", "%s came too far out of order to be put in their place: they are decided with later ones, by up to %s later than they came", count(c.late, "request"), count(1+c.latest/second, "second"))
+	}
+	if c.stray > 0 {
+		add("stray", "%s stamped far in the future of the lines that follow: they are left out", count(c.stray, "line"))
+	}
+	if c.back > 0 {
+		add("back", "the log goes far back in time, %s: states of limits are those of later requests there", count(c.back, "time"))
 	}
 	if c.garbage > 0 {
 		add("garbage", "%s had something else than a request line, as of clients that speak no HTTP: they meet no limit", count(c.garbage, "line"))

@@ -120,7 +120,7 @@ func (r *Replay) decide() error {
 		}
 	}
 	k.turns = k.turns[:0]
-	k.spare = append(k.spare, r.done...)
+	k.recycle(r.done...)
 	r.done = r.done[:0]
 	return nil
 }

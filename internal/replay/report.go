@@ -58,6 +58,8 @@ type Log struct {
 	Grain   float64  `json:"grain_s"` // the coarsest stamp, in seconds
 	Arrival string   `json:"arrival"` // how it is known when a request came
 	Late    int64    `json:"late"`    // that came too far out of order to be put in their place
+	Stray   int64    `json:"stray"`   // that are left out for a stamp far in the future
+	Back    int64    `json:"back"`    // times that the log begins anew, far back in time
 	Garbage int64    `json:"garbage"` // with something else than a request line
 }
 

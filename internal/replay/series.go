@@ -19,7 +19,7 @@ func (s *series) span() int64 { return widths[s.width] * second }
 
 func (s *series) add(at int64, v verdict) {
 	if len(s.buckets) == 0 {
-		s.start = at - at%second
+		s.start = floorTo(at, second)
 	}
 	i := (at - s.start) / s.span()
 	for i >= mostBuckets && s.width < len(widths)-1 {
@@ -59,7 +59,7 @@ func (s *series) extend(at int64) int64 {
 func (s *series) widen() {
 	old, oldSpan := s.buckets, s.span()
 	s.width++
-	start := s.start - s.start%s.span()
+	start := floorTo(s.start, s.span())
 	s.buckets = nil
 	for i, b := range old {
 		k := (s.start + int64(i)*oldSpan - start) / s.span()
@@ -71,6 +71,15 @@ func (s *series) widen() {
 		}
 	}
 	s.start = start
+}
+
+// floorTo is the multiple of step that is at or below t, also where t is negative.
+func floorTo(t, step int64) int64 {
+	rest := t % step
+	if rest < 0 {
+		rest += step
+	}
+	return t - rest
 }
 
 // peak finds the second with the most of what is counted, where that is nearly in order. The zero value is ready.

@@ -85,7 +85,7 @@ func (r *Replay) recognised() string {
 func (r *Replay) logReport() Log {
 	c := &r.intake.counts
 	l := Log{
-		Records: c.records, Grain: float64(c.grain) / 1e9, Late: c.late, Garbage: c.garbage, Sources: []Source{},
+		Records: c.records, Grain: float64(c.grain) / 1e9, Late: c.late, Stray: c.stray, Back: c.back, Garbage: c.garbage, Sources: []Source{},
 		First: instantText(c.first), Last: instantText(c.last), Seconds: float64(c.last-c.first) / 1e9,
 	}
 	switch {

@@ -166,7 +166,7 @@ func (t *tally) count(e *entry, at int64, p *request.Report, f fate, served bool
 	case what == delayed:
 		t.delays.add(int64(p.Delay), 1)
 		t.before.add(at)
-		t.after.add(at + int64(p.Delay))
+		t.after.add(at + min(int64(p.Delay), year))
 	case what == rejected:
 		t.before.add(at)
 	case served:
