@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -196,6 +197,9 @@ func (f *replayFlags) replay(o replay.Options, logs []string) error {
 	}
 	if err != nil {
 		return bad(err)
+	}
+	if len(report.Log.Sources) > 0 && !slices.ContainsFunc(report.Log.Sources, func(s replay.Source) bool { return s.Lines == 0 || s.Malformed < s.Lines }) {
+		return bad(errors.New("no line of the logs could be read: --format names another format"))
 	}
 	for _, s := range report.Log.Sources {
 		if s.Broken != "" {

@@ -25,6 +25,9 @@ func answer(out *Report) string {
 
 func verdictText(out *Report) string {
 	b, n := out.Total.Rejected, out.Requests
+	if len(out.Zones) == 0 {
+		return fmt.Sprintf("this configuration has no limits, and would have refused none of %s", count(n, "request"))
+	}
 	if b.Max == 0 {
 		s := fmt.Sprintf("this configuration would have refused none of %s", count(n, "request"))
 		if d := out.Total.DryRejected; d.Max > 0 {
@@ -118,6 +121,13 @@ func (r *Replay) notes(out *Report) []Note {
 	if ports := r.ports(); c.portless > 0 && r.options.Port == 0 && len(ports) > 1 {
 		add("port", "the log does not tell to which port %s came, of %s: each is taken to come to the first server of its name that does more than to send clients elsewhere; --port N names the port", count(c.portless, "request"), strings.Join(ports, ", "))
 	}
+	var hastened int64
+	for _, n := range r.runs {
+		hastened += n.hastened
+	}
+	if hastened > 0 {
+		add("wait", "more requests waited for the end of their delays than are kept: %s were asked for their places of limit_conn too early", count(hastened, "decision"))
+	}
 	r.lacks(add)
 	for _, z := range out.Zones {
 		switch crowd := r.runs[0].gate.Crowding(z.Name); {
@@ -151,26 +161,86 @@ func (r *Replay) ports() (list []string) {
 	return list
 }
 
-// lacks tells of keys that need what no log has.
+// lacks tells of what the configuration asks for and the log does not tell: the gateway finds it empty, or as a request without
+// it has it.
 func (r *Replay) lacks(add func(id, format string, args ...any)) {
 	have := map[string]bool{}
+	open := false
 	for _, s := range r.intake.met {
-		if s.Open {
-			return // later lines may have anything
-		}
+		open = open || s.Open
 		for _, v := range s.Variables {
 			have[v] = true
 		}
 	}
+	if open {
+		return // later lines may have anything
+	}
 	c := r.plan.configs[0].first
 	maps := mapSources(c.Config)
+	told := map[string]bool{}
+	if r.options.Host != "" {
+		have["host"] = true
+	}
+	if r.options.Port != 0 {
+		have["server_port"] = true
+	}
 	for _, z := range c.Zones {
+		plain := uses(z.Key, nil)
 		for _, v := range uses(z.Key, maps) {
-			if sent(v) && !have[v] {
-				add("field", "the key of zone %s needs $%s, which the log does not have: it is empty, and a request with an empty key is not counted", z.Name, v)
+			switch {
+			case !unlogged(v, have) || told[v]:
+				continue
+			case len(plain) == 1 && plain[0] == v && z.Key == "$"+v && sent(v):
+				add("field", "the key of zone %s is $%s, which the log does not have: it is empty, and a request with an empty key is not counted", z.Name, v)
+			default:
+				add("field", "the key of zone %s depends on $%s, which the log does not have: it is what it is for requests without", z.Name, v)
 			}
+			told[v] = true
 		}
 	}
+	for _, v := range r.asks(maps) {
+		if unlogged(v, have) && !told[v] {
+			told[v] = true
+			add("field", "the configuration looks at $%s, which the log does not have: what depends on it is decided as for requests without", v)
+		}
+	}
+}
+
+// asks lists the variables on which limits and the ways to them may depend, those behind maps too.
+func (r *Replay) asks(maps map[string]string) (list []string) {
+	r.plan.configs[0].first.Config.Main.Walk(func(s *conf.Scope) {
+		for _, kind := range [...]string{"limit_req_zone", "limit_conn_zone", "limit_count_zone", "limit_token_zone", "limit_req", "limit_conn", "limit_count", "if", "set", "rewrite"} {
+			for _, d := range s.Own(kind) {
+				for i := range d.Args {
+					text := strings.Trim(d.Arg(i), "()")
+					if _, value, found := strings.Cut(text, "="); found && strings.HasSuffix(kind, "_zone") {
+						text = value // of rate=$r
+					}
+					for _, v := range uses(text, maps) {
+						if !slices.Contains(list, v) {
+							list = append(list, v)
+						}
+					}
+				}
+			}
+		}
+	})
+	return list
+}
+
+// unlogged tells whether a variable has a value that only a log could tell, and the log does not.
+func unlogged(v string, have map[string]bool) bool {
+	switch v {
+	case "host", "http_host":
+		return !have["host"] && !have["http_host"] && !have["server_name"]
+	case "scheme", "https", "server_port":
+		return !have["scheme"] && !have["server_port"]
+	case "remote_port", "connection", "connection_requests", "ssl_cipher", "ssl_protocol", "ssl_session_id":
+		return true // it is not taken over
+	case "remote_addr", "binary_remote_addr":
+		return !have["remote_addr"] && !have["binary_remote_addr"]
+	}
+	return sent(v) && !have[v]
 }
 
 // sent tells whether a variable is something that a client sends and a log may lack.

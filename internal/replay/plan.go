@@ -111,8 +111,11 @@ func newConfig(o virtual.Options, g *virtual.Gate) *config {
 func refusals(cfg *conf.Config) []int {
 	list := []int{429}
 	cfg.Main.Walk(func(s *conf.Scope) {
+		if s.Kind != conf.Location && (s.Kind != conf.Server || hasRoot(s)) {
+			return // no request is decided there
+		}
 		for _, kind := range [...]string{"limit_req", "limit_conn", "limit_count", "limit_token"} {
-			if len(s.Own(kind)) == 0 {
+			if len(s.All(kind)) == 0 {
 				continue
 			}
 			status := 503
@@ -128,6 +131,13 @@ func refusals(cfg *conf.Config) []int {
 	})
 	slices.Sort(list)
 	return list
+}
+
+// hasRoot tells whether a server has a location for whatever no other one is for: then none is decided on in the server itself.
+func hasRoot(server *conf.Scope) bool {
+	return slices.ContainsFunc(server.Children, func(s *conf.Scope) bool {
+		return s.Kind == conf.Location && len(s.Opener.Args) == 1 && s.Opener.Arg(0) == "/"
+	})
 }
 
 // meet tells for each configuration whether a source has what real_ip_header asks for.

@@ -20,7 +20,10 @@ type run struct {
 	guide   *visit // goes ahead for requests that need no visit of their own
 	chunk   []slot // of the requests that are being decided on together
 	report  request.Report
-	probe   request.Request // of which no more is known than whose it is
+
+	waiting  int             // bytes of requests that the gate holds
+	hastened int64           // of them, those that were decided on early
+	probe    request.Request // of which no more is known than whose it is
 }
 
 // slot is a request that is being decided on, by a ticket, or by a visit.
@@ -39,6 +42,7 @@ type visit struct {
 	e     *entry
 	head  []byte
 	tls   request.TLS
+	bytes int  // that it takes while the gate holds it
 	used  bool // it was decided on in some lane
 	held  bool // by the gate
 }
@@ -133,9 +137,20 @@ func (n *run) one(t *turn) error {
 	held, err := n.gate.Decide(m, t.lane)
 	if held {
 		m.held, s.m = true, nil
+		m.bytes = visitBytes + cap(m.head) + m.e.size()
+		for n.waiting += m.bytes; err == nil && n.waiting > mostWaiting; {
+			n.hastened++
+			_, err = n.gate.Hasten()
+		}
 	}
 	return err
 }
+
+const (
+	visitBytes  = 4 << 10  // of a visit, about
+	mostWaiting = 32 << 20 // bytes of requests of a configuration that wait, in all lanes
+	mostVisits  = 1 << 10  // that are kept to be used again
+)
 
 // take returns a visit to use.
 func (n *run) take() *visit {
@@ -169,7 +184,10 @@ func (m *visit) Ended() error {
 	}
 	n.ended(m.e, m.visit.Lane, f)
 	if m.held {
-		n.spare = append(n.spare, m)
+		n.waiting -= m.bytes
+		if len(n.spare) < mostVisits {
+			n.spare = append(n.spare, m)
+		}
 	}
 	return nil
 }

@@ -93,8 +93,8 @@ func (r *Replay) logReport() Log {
 		l.Arrival = "the log is stamped when requests come"
 	case c.timed == 0:
 		l.Arrival = "the log is stamped when answers were sent and does not tell how long that took: requests are taken to come at their stamps"
-	case c.timed < c.records:
-		l.Arrival = fmt.Sprintf("the stamp of the answer less the time that the request took, where the log tells it: for %s of %s", Number(c.timed), count(c.records, "request"))
+	case c.timed < c.records-c.dropped-c.stray:
+		l.Arrival = fmt.Sprintf("the stamp of the answer less the time that the request took, where the log tells it: for %s of %s", Number(c.timed), count(c.records-c.dropped-c.stray, "request"))
 	default:
 		l.Arrival = "the stamp of the answer less the time that the request took"
 	}

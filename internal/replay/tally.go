@@ -3,6 +3,8 @@ package replay
 import (
 	"bytes"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/phase"
@@ -237,22 +239,72 @@ func (t *tally) zone(name string) int {
 	return -1
 }
 
-// nameKey writes a key so that people can read it: the bytes of an address become its text.
+// nameKey writes a key so that people can read it: the bytes of an address become its text, also where they come out of a map,
+// and what is no text is escaped.
 func (h *hits) nameKey(r *request.Request, z *zoneTally, key []byte) []byte {
-	binary, text := h.show[z.binary], h.show[z.text]
-	if binary == nil || text == nil {
+	h.key = h.key[:0]
+	if !h.replace(r, z.binary, z.text, key) && !readable(key) {
+		_ = h.replace(r, "binary_remote_addr", "remote_addr", key) || h.replace(r, "binary_client_network", "client_network", key)
+	}
+	if len(h.key) > 0 {
+		key = h.key
+	}
+	if readable(key) {
 		return key
+	}
+	h.part = escaped(h.part[:0], key)
+	return h.part
+}
+
+// replace writes a key with the text of a variable in the place of its bytes, if they are in it.
+func (h *hits) replace(r *request.Request, name, textName string, key []byte) bool {
+	binary, text := h.show[name], h.show[textName]
+	if binary == nil || text == nil {
+		return false
 	}
 	h.part, _ = binary(r, h.part[:0])
 	i := bytes.Index(key, h.part)
 	if i < 0 || len(h.part) == 0 {
-		return key
+		return false
 	}
 	h.key = append(h.key[:0], key[:i]...)
 	h.key, _ = text(r, h.key)
 	h.key = append(h.key, key[i+len(h.part):]...)
-	return h.key
+	return true
 }
+
+// readable tells whether a key stands for itself.
+func readable(key []byte) bool {
+	for len(key) > 0 {
+		c, n := utf8.DecodeRune(key)
+		if c == utf8.RuneError && n == 1 || !unicode.IsPrint(c) || c == '\\' {
+			return false
+		}
+		key = key[n:]
+	}
+	return true
+}
+
+// escaped writes a key of any bytes as a text that no other key has.
+func escaped(to, key []byte) []byte {
+	for len(key) > 0 {
+		c, n := utf8.DecodeRune(key)
+		switch {
+		case c == '\\':
+			to = append(to, `\\`...)
+		case c == utf8.RuneError && n == 1 || !unicode.IsPrint(c):
+			for _, b := range key[:n] {
+				to = append(to, '\\', 'x', hexDigits[b>>4], hexDigits[b&15])
+			}
+		default:
+			to = append(to, key[:n]...)
+		}
+		key = key[n:]
+	}
+	return to
+}
+
+const hexDigits = "0123456789abcdef"
 
 // add counts a request that was refused.
 func (h *hits) add(r *request.Request, e *entry) {

@@ -35,8 +35,8 @@ type Gate struct {
 type lane struct {
 	offset int64 // what clocks were set back by, so far
 	latest int64 // the end of the time line
-	agenda agenda
-	held   int // visitors in agenda
+	agenda agenda // places to give back
+	held   agenda // requests that wait
 }
 
 // Visitor is who sends a request through a Gate.
@@ -89,8 +89,7 @@ func (g *Gate) Decide(who Visitor, lane int) (held bool, err error) {
 	}
 	v.decided = true
 	if v.trial.Decide() {
-		l.agenda.add(task{due: plus(due, int64(v.Report.Delay)), serial: v.Conn.Serial, visitor: who})
-		l.held++
+		l.held.add(task{due: plus(due, int64(v.Report.Delay)), serial: v.Conn.Serial, visitor: who})
 		return true, nil
 	}
 	return false, g.ended(l, who, plus(due, int64(v.Report.Delay)))
@@ -107,7 +106,7 @@ func (g *Gate) arrive(at int64, lane int) (due int64, err error) {
 		due = l.latest
 	}
 	l.latest = max(l.latest, due)
-	if len(l.agenda) > 0 {
+	if len(l.agenda) > 0 || len(l.held) > 0 {
 		if err := g.pass(l, l.latest); err != nil {
 			return 0, err
 		}
@@ -120,8 +119,8 @@ func (g *Gate) arrive(at int64, lane int) (due int64, err error) {
 func (g *Gate) Drain() error {
 	for i := range g.lanes {
 		g.lane = i
-		for l := &g.lanes[i]; l.held > 0; {
-			if err := g.pass(l, l.agenda[0].due); err != nil {
+		for l := &g.lanes[i]; len(l.held) > 0; {
+			if err := g.pass(l, l.held[0].due); err != nil {
 				return err
 			}
 		}
@@ -145,24 +144,48 @@ func (g *Gate) wall() time.Time { return time.Unix(0, int64(g.now)) }
 
 // pass lets happen what is due in the lane that the gate is in until t.
 func (g *Gate) pass(l *lane, t int64) error {
-	for len(l.agenda) > 0 && l.agenda[0].due <= t {
-		k := l.agenda.next()
-		if k.visitor == nil {
+	for {
+		switch ends, waits := len(l.agenda) > 0 && l.agenda[0].due <= t, len(l.held) > 0 && l.held[0].due <= t; {
+		case ends && (!waits || l.agenda[0].before(&l.held[0])):
+			k := l.agenda.next()
 			if err := release(k.places); err != nil {
 				return err
 			}
 			g.places = append(g.places, k.places[:0])
-			continue
-		}
-		l.held--
-		v := k.visitor.Visit()
-		g.now = limitgate.Time(plus(int64(v.Request.Now), int64(v.Report.Delay)))
-		v.trial.Resume()
-		if err := g.ended(l, k.visitor, k.due); err != nil {
-			return err
+		case waits:
+			if err := g.resume(l); err != nil {
+				return err
+			}
+		default:
+			return nil
 		}
 	}
-	return nil
+}
+
+// resume lets the request go on that waits for the earliest instant.
+func (g *Gate) resume(l *lane) error {
+	k := l.held.next()
+	v := k.visitor.Visit()
+	g.now = limitgate.Time(plus(int64(v.Request.Now), int64(v.Report.Delay)))
+	v.trial.Resume()
+	return g.ended(l, k.visitor, k.due)
+}
+
+// Hasten decides on a request that waits, in the lane in which most do, before its delay is over: it meets the places as they
+// are now. It is for who has no room for more that wait, and reports false where none does.
+func (g *Gate) Hasten() (bool, error) {
+	at := 0
+	for i := range g.lanes {
+		if len(g.lanes[i].held) > len(g.lanes[at].held) {
+			at = i
+		}
+	}
+	l := &g.lanes[at]
+	if len(l.held) == 0 {
+		return false, nil
+	}
+	g.lane = at
+	return true, g.resume(l)
 }
 
 // ended tells of a request that is decided and goes on at an instant of the time line. Its places stay held until it leaves:

@@ -94,7 +94,7 @@ func (p *printer) head(r *replay.Report) {
 		if s.Recognised {
 			how = ", recognised"
 		}
-		p.wrap("log      ", "         ", fmt.Sprintf("%s: %s%s, %s", s.Name, s.Format, how, plural(s.Lines, "line")))
+		p.wrap("log      ", "         ", fmt.Sprintf("%s: %s%s, %s", clean(s.Name), clean(s.Format), how, plural(s.Lines, "line")))
 		p.malformed(&s)
 	}
 	if r.Log.First != "" {
