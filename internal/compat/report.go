@@ -36,7 +36,7 @@ type Finding struct {
 // Check reads a configuration with all it includes and returns everything in it that limitgate does not have or refuses, in
 // the order of the file, and then what has no effect.
 func Check(file string, disk conf.Disk) []Finding {
-	cfg, errs := conf.Load(conf.Options{Path: file, Disk: disk})
+	cfg, errs := conf.Load(conf.Options{Path: file, Disk: disk, Lua: true})
 	// What was understood is compiled only if the rest is known to be missing: a value that was refused would be met again.
 	if len(errs.List()) == len(cfg.Lacks) {
 		compile(cfg, errs)

@@ -14,6 +14,7 @@ type Options struct {
 	Base    string // the folder that include names are relative to; empty means that of Path
 	Globals string // directives from the command line (-g)
 	Disk    Disk   // nil means the operating system's files
+	Lua     bool   // blocks of Lua, which are OpenResty's, are passed over: nginx reads them as directives
 }
 
 // Load reads and checks a configuration. It always returns both: with faults in Errors, the Config holds what is good and

@@ -12,7 +12,7 @@ func limitSpecs() []Spec {
 				"so that all instances that use the store share the limit; SIZE is then the memory in which each remembers what was last known of a key, for when the store does not answer."},
 		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 5, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N] [reject_delay=TIME] [fail=open | closed | local]",
 			check: (*checker).checkReq,
-			Doc: "Limits requests by a zone. 1 + burst pass at once; those beyond delay= (0 by default) wait until the rate allows them, with nodelay none " +
+			Doc: "Limits requests by a zone. 1 + burst are let in at once: of them those beyond delay= (0 by default) wait until the rate allows them, with nodelay none " +
 				"waits; those beyond burst are refused. burst and delay are whole numbers from 1. Several limits act together: any refusal counts for " +
 				"none, and the longest wait wins. All limit_req directives of a scope replace the inherited ones. Beyond nginx burst and delay, as rate of the zone, may hold variables; " +
 				"burst may then be 0 or empty, delay too, or nodelay. A value that can't be read counts as the strictest: a burst or delay as none, any other refuses the request, " +

@@ -44,6 +44,7 @@ func (m *model) allowances() []Allowance {
 type flow struct {
 	micro int64
 	per   time.Duration
+	tick  int64 // how many requests pass in one millisecond at most, where the clock counts those; 0 where it does not
 }
 
 const micro = 1_000_000
@@ -51,10 +52,19 @@ const micro = 1_000_000
 // flowOf is the rate that holds: as written, or in nginx's arithmetic thousandths a second, rounded down.
 func flowOf(r limitgate.Rate, arithmetic limitgate.Arithmetic) flow {
 	if arithmetic == limitgate.Nginx {
-		return flow{r.Thousandths() * (micro / 1000), time.Second}
+		return flow{micro: r.Thousandths() * (micro / 1000), per: time.Second}
 	}
 	n, per := r.Millionths()
-	return flow{n, per}
+	return flow{micro: n, per: per}
+}
+
+// flowOf is the rate that holds with the burst of a limit: nginx counts whole milliseconds, in each of which 1 + burst pass.
+func (m *model) flowOf(l *limit) flow {
+	f := flowOf(l.zone.rate.Rate, m.arithmetic)
+	if m.arithmetic == limitgate.Nginx {
+		f.tick = 1 + l.burst
+	}
+	return f
 }
 
 // mulDiv is a*b/c, rounded down, and whether something is left over; or the largest number.
@@ -73,6 +83,9 @@ func (f flow) over(w time.Duration) int64 {
 		return 0
 	}
 	n, _ := mulDiv(f.micro, int64(w), int64(f.per))
+	if ticks := int64(w / time.Millisecond); f.tick > 0 && ticks > 0 && f.tick < math.MaxInt64/micro/ticks {
+		n = min(n, f.tick*ticks*micro)
+	}
 	return n
 }
 
@@ -118,13 +131,13 @@ func (m *model) wait(l *limit) time.Duration {
 
 func (m *model) ofReq(l *limit) string {
 	if l.zone.elsewhere && !l.varies {
-		return fmt.Sprintf("at once %d; its rate is declared elsewhere", 1+l.burst)
+		return atOnce(l) + "; its rate is declared elsewhere"
 	}
 	if l.zone.rateFrom != "" || l.varies {
-		return "rate or burst vary: 1 + burst at once, 1 + burst + rate*W in any time W"
+		return "rate or burst vary: 1 + burst are let in at once, 1 + burst + rate*W in any time W"
 	}
-	f := flowOf(l.zone.rate.Rate, m.arithmetic)
-	text := written(l.zone.rate, f) + worst(1+l.burst, f)
+	f := m.flowOf(l)
+	text := written(l.zone.rate, f) + ", " + atOnce(l) + worst(1+l.burst, f)
 	if wait := m.wait(l); wait > 0 {
 		return text + ", longest delay " + span(wait)
 	}
@@ -140,21 +153,39 @@ func (m *model) ofToken(l *limit) string {
 		return "rate or capacity vary: capacity at once, capacity + rate*W in any time W"
 	}
 	f := flowOf(z.rate.Rate, limitgate.Exact)
-	return written(z.rate, f) + worst(z.max, f) + costs(l)
+	return written(z.rate, f) + fmt.Sprintf(", at once %d", z.max) + worst(z.max, f) + costs(l)
 }
 
 // written is the rate that holds, with what was written where that is something else.
 func written(r conf.Rate, f flow) string {
 	text := f.String()
-	if f != flowOf(r.Rate, limitgate.Exact) && flowOf(r.Rate, limitgate.Exact).String() != text {
+	if flowOf(r.Rate, limitgate.Exact).String() != text {
 		text += " (written " + r.Text + ")"
 	}
 	return text
 }
 
-// worst is 1 + burst + rate*W for a second and a minute.
-func worst(atOnce int64, f flow) string {
-	return fmt.Sprintf(", at once %d, at most %d in 1 s and %d in 60 s", atOnce, atOnce+f.in(time.Second), atOnce+f.in(time.Minute))
+// prompt is how many requests go on at once, and waiting how many more are let in beside them, which wait for their turn.
+func (l *limit) prompt() (prompt, waiting int64) {
+	if l.noDelay {
+		return 1 + l.burst, 0
+	}
+	delay := min(l.delay, l.burst)
+	return 1 + delay, l.burst - delay
+}
+
+func atOnce(l *limit) string {
+	prompt, waiting := l.prompt()
+	text := fmt.Sprintf("at once %d", prompt)
+	if waiting > 0 {
+		text += fmt.Sprintf(" and %d wait", waiting)
+	}
+	return text
+}
+
+// worst is how many are let in, 1 + burst + rate*W, in a second and in a minute.
+func worst(first int64, f flow) string {
+	return fmt.Sprintf(", at most %d in 1 s and %d in 60 s", first+f.in(time.Second), first+f.in(time.Minute))
 }
 
 func ofCount(l *limit) string {

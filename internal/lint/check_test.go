@@ -53,25 +53,25 @@ func TestAFileThatIsNotThere(t *testing.T) {
 func TestLimitsWhoseZoneIsElsewhere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct{ name, server, want, allows string }{
-		{"nothing to say", "limit_req zone=z burst=20 delay=5;", "", "limit_req z: at once 21; its rate is declared elsewhere"},
+		{"nothing to say", "limit_req zone=z burst=20 delay=5;", "", "limit_req z: at once 6 and 15 wait; its rate is declared elsewhere"},
 		{"no burst", "limit_req zone=z;", "", "limit_req z: at once 1; its rate is declared elsewhere"},
 		{"nodelay of nothing", "limit_req zone=z nodelay;", "nodelay-without-burst:2", "limit_req z: at once 1; its rate is declared elsewhere"},
 		{"delay of all", "limit_req zone=z burst=5 delay=9;", "delay-without-effect:2", "limit_req z: at once 6; its rate is declared elsewhere"},
-		{"varying", "limit_req zone=z burst=$b;", "", "limit_req z: rate or burst vary: 1 + burst at once, 1 + burst + rate*W in any time W"},
+		{"varying", "limit_req zone=z burst=$b;", "", "limit_req z: rate or burst vary: 1 + burst are let in at once, 1 + burst + rate*W in any time W"},
 		{"places", "limit_conn z 70000;", "conn-beyond-nginx:2", "limit_conn z: at once 70000; in any time as many as finish"},
 		{"few places", "listen 443 http2; limit_conn z 2;", "", "limit_conn z: at once 2; in any time as many as finish"},
 		{"tokens", "limit_token zone=z cost=3;", "", "limit_token z: rate and capacity are declared elsewhere; a request costs 3"},
 		{"count", "limit_count zone=z;", "", "limit_count z: limit and window are declared elsewhere"},
-		{"returns", "location / { limit_req zone=z burst=5; return 204; }", "limit-behind-return:2", "limit_req z: at once 6; its rate is declared elsewhere"},
-		{"dry run", "limit_req zone=z burst=5; limit_req_dry_run on;", "dry-run:2", "limit_req z: at once 6; its rate is declared elsewhere"},
-		{"replaced", "limit_req zone=z burst=5; location / { limit_req zone=y burst=5; }", "limits-replaced:2", "limit_req z: at once 6; its rate is declared elsewhere"},
-		{"twice", "location /a { limit_req zone=z burst=5; } location /b { limit_req zone=z burst=5; }", "zone-shared:2", "limit_req z: at once 6; its rate is declared elsewhere"},
-		{"two beside each other", "limit_req zone=z burst=5; limit_req zone=y burst=5;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"returns", "location / { limit_req zone=z burst=5; return 204; }", "limit-behind-return:2", "limit_req z: at once 1 and 5 wait; its rate is declared elsewhere"},
+		{"dry run", "limit_req zone=z burst=5; limit_req_dry_run on;", "dry-run:2", "limit_req z: at once 1 and 5 wait; its rate is declared elsewhere"},
+		{"replaced", "limit_req zone=z burst=5; location / { limit_req zone=y burst=5; }", "limits-replaced:2", "limit_req z: at once 1 and 5 wait; its rate is declared elsewhere"},
+		{"twice", "location /a { limit_req zone=z burst=5; } location /b { limit_req zone=z burst=5; }", "zone-shared:2", "limit_req z: at once 1 and 5 wait; its rate is declared elsewhere"},
+		{"two beside each other", "limit_req zone=z burst=5; limit_req zone=y burst=5;", "", "limit_req z: at once 1 and 5 wait; its rate is declared elsewhere"},
 		{"bandwidth", "limit_conn z 4; limit_rate 1m;", "", "limit_conn z: at once 4; in any time as many as finish"},
-		{"success", "limit_req zone=z burst=5; error_page 503 =200 /x;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
-		{"success of a known status", "limit_req zone=z burst=5; limit_req_status 429; error_page 429 =200 /x;", "refusal-as-success:2", "limit_req z: at once 6; its rate is declared elsewhere"},
-		{"two statuses, one maybe elsewhere", "limit_req zone=z burst=5; limit_req_status 429; limit_conn c 99;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
-		{"quiet log", "limit_req zone=z burst=5; limit_req_log_level info;", "", "limit_req z: at once 6; its rate is declared elsewhere"},
+		{"success", "limit_req zone=z burst=5; error_page 503 =200 /x;", "", "limit_req z: at once 1 and 5 wait; its rate is declared elsewhere"},
+		{"success of a known status", "limit_req zone=z burst=5; limit_req_status 429; error_page 429 =200 /x;", "refusal-as-success:2", "limit_req z: at once 1 and 5 wait; its rate is declared elsewhere"},
+		{"two statuses, one maybe elsewhere", "limit_req zone=z burst=5; limit_req_status 429; limit_conn c 99;", "", "limit_req z: at once 1 and 5 wait; its rate is declared elsewhere"},
+		{"quiet log", "limit_req zone=z burst=5; limit_req_log_level info;", "", "limit_req z: at once 1 and 5 wait; its rate is declared elsewhere"},
 		{"more at once than the upstream takes", "limit_req zone=z burst=50 nodelay; location / { proxy_pass http://u; } } upstream u { server 127.0.0.1:1 max_conns=2;",
 			"burst-over-max-conns:2", "limit_req z: at once 51; its rate is declared elsewhere"},
 	} {
@@ -112,6 +112,15 @@ func TestOtherForms(t *testing.T) {
 		{"scheme asked for", "proxy-counted", zone10, "if ($http_x_forwarded_proto = http) { return 301 /; }\nlimit_req zone=z burst=9;"},
 		{"conn dropped", "limits-dropped", "limit_conn_zone $binary_remote_addr zone=a:10m;\nlimit_conn_zone $server_name zone=b:1m;\nlimit_conn a 9;", "limit_conn b 99;"},
 		{"a whole server that returns", "limit-behind-return", zone10, "limit_req zone=z burst=9;\nreturn 301 https://x;"},
+		{"rewritten to another place", "limit-behind-return", zone10, "location / { limit_req zone=z burst=9; rewrite ^ /new last; }"},
+		{"redirected for good", "limit-behind-return", zone10, "location / { limit_req zone=z burst=9; rewrite ^/(.*)$ /new/$1 permanent; }"},
+		{"redirected", "limit-behind-return", zone10, "location / { limit_req zone=z burst=9; rewrite ^/?(.*) /new redirect; }"},
+		{"redirected by its scheme", "limit-behind-return", zone10, "location / { limit_req zone=z burst=9; rewrite .* https://x$uri; }"},
+		{"a server that closes", "limit-behind-return", zone10, "return 444;\nlocation / { limit_req zone=z burst=9; proxy_pass http://127.0.0.1:1; }"},
+		{"a server that redirects by rewrite", "limit-behind-return", zone10, "rewrite ^ https://x permanent;\nlocation / { limit_req zone=z burst=9; }"},
+		{"inherited by places that only return", "limit-behind-return", zone10, "limit_req zone=z burst=9;\nlocation / { return 204; }\nlocation /x { return 404; }"},
+		{"the path", "key-chosen", "limit_req_zone $binary_remote_addr$uri zone=z:10m rate=10r/s;", "limit_req zone=z burst=9;"},
+		{"places of a server for everybody", "conn-below-http2", "limit_conn_zone $server_name zone=d:1m;", "listen 443 http2;\nlimit_conn d 20;"},
 		{"error_page", "limit-behind-redirect", zone10, "location / { limit_req zone=z burst=9; error_page 502 /e/down; }\nlocation /e/ { internal; limit_req zone=z burst=9; }"},
 		{"http2 on", "conn-below-http2", "limit_conn_zone $binary_remote_addr zone=a:10m;", "http2 on;\nlimit_conn a 9;"},
 		{"an application of another protocol", "login-unlimited", "", "location ~ ^/wp-login\\.php$ { fastcgi_pass unix:/x; }"},
@@ -187,6 +196,15 @@ func TestExceptions(t *testing.T) {
 		{"a few at once", "burst-over-a-minute", "limit_req_zone $binary_remote_addr zone=z:10m rate=1r/m;", "limit_req zone=z burst=5 nodelay;"},
 		{"trusted", "proxy-counted", zone10, "listen 80 proxy_protocol;\nset_real_ip_from 10.0.0.0/8;\nreal_ip_header proxy_protocol;\nlimit_req zone=z burst=9;"},
 		{"reached from outside too", "limit-behind-redirect", zone10, "location / { limit_req zone=z burst=9; try_files $uri /app; }\nlocation /app { limit_req zone=z burst=9; }"},
+		{"a health check beside what is limited", "limit-behind-return", zone10, "limit_req zone=z burst=9;\nlocation / { proxy_pass http://127.0.0.1:1; }\nlocation /up { return 204; }"},
+		{"paths that no location has", "limit-behind-return", zone10, "limit_req zone=z burst=9;\nlocation /up { return 204; }"},
+		{"some paths rewritten", "limit-behind-return", zone10, "location / { limit_req zone=z burst=9; rewrite ^/old/ /new last; rewrite ^/a$ /b redirect; }"},
+		{"rewritten in place", "limit-behind-return", zone10, "location / { limit_req zone=z burst=9; rewrite ^ /new break; proxy_pass http://127.0.0.1:1; }"},
+		{"rewritten before its location", "limit-behind-return", zone10, "rewrite ^ /new last;\nlocation / { limit_req zone=z burst=9; proxy_pass http://127.0.0.1:1; }"},
+		{"known users go on", "limit-behind-return", zone10, "location / { limit_req zone=z burst=9; if ($http_x) { break; } return 403; }"},
+		{"returns to some", "limit-behind-return", zone10, "location / { limit_req zone=z burst=9; if ($http_x) { return 403; } proxy_pass http://127.0.0.1:1; }"},
+		{"one path", "key-chosen", "limit_req_zone $binary_remote_addr$uri zone=z:10m rate=10r/s;", "location = /login { limit_req zone=z burst=9; }"},
+		{"places of each path", "conn-below-http2", "limit_conn_zone $uri zone=d:1m;", "listen 443 http2;\nlimit_conn d 20;"},
 		{"nothing ran before", "limit-behind-redirect", zone10, "location / { try_files $uri @app; }\nlocation @app { limit_req zone=z burst=9; }"},
 		{"logged by access_log", "refusals-unlogged", zone10 + "log_format l $limit_req_status;", "limit_req_log_level info;\nlimit_req zone=z burst=9;"},
 		{"numbers that a map names", "numbers-chosen", "map $http_x_key $rate { default 1r/s; k1 100r/s; }\nmap $uri $cost { default 1; /search 10; }\n" +
@@ -317,7 +335,7 @@ func TestLimitsForPrograms(t *testing.T) {
 			}
 			if res.Properties != nil {
 				told++
-				if res.Level != "none" || res.Kind != "informational" || *res.Properties.AtOnce != 21 {
+				if res.Level != "none" || res.Kind != "informational" || *res.Properties.AtOnce != 6 || *res.Properties.Waiting != 15 {
 					t.Errorf("got %+v", res)
 				}
 			}
@@ -332,5 +350,35 @@ func TestFiguresAreTakenAwayByComment(t *testing.T) {
 	r := check(t, "", "events {}\nhttp {\n"+zone10+"server {\nlimit_req zone=z burst=20; # limitgate-check: ignore allows\n}\n}\n")
 	if len(r.Limits) != 0 || strings.Contains(found(r), "unknown-rule") {
 		t.Errorf("got %+v, found %q", r.Limits, found(r))
+	}
+}
+
+// A block of Lua is a directive that is lacking, whatever is in it, and what follows is read on.
+func TestLuaIsLeftOut(t *testing.T) {
+	r := check(t, "", "events {}\nhttp {\n"+zone10+`server {
+location / {
+access_by_lua_block { ngx.say("}") if x then local t = {} end -- it's }
+}
+limit_req zone=z nodelay;
+}
+}
+}
+`)
+	if got, want := found(r), "unknown-directive:6 no-burst:8 nodelay-without-burst:8 status-default:8"; got != want || r.Lacks != 1 || len(r.Limits) != 1 {
+		t.Errorf("found %q, want %q; %d lacks, %d limits", got, want, r.Lacks, len(r.Limits))
+	}
+}
+
+// What is not printable comes to no terminal as it is.
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{"a\x07b\x1b[2Jc\nd\x7f": `a\x07b\x1b[2Jc\x0ad\x7f`, "\u009bé\u202e\xff": `\u009bé\u202e\xff`, "$uri \"x\"": `$uri "x"`} {
+		if got := Plain(text); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	var b bytes.Buffer
+	r := check(t, "", "events {}\nhttp {\n"+zone10+"server { server_name a\x07b; limit_rek x; location /\x1b]0;x\x07 { limit_req zone=z; return 204; } } }\n")
+	if err := WriteText(&b, r); err != nil || strings.ContainsAny(b.String(), "\x07\x1b") {
+		t.Errorf("got %q, %v", b.String(), err)
 	}
 }

@@ -14,7 +14,8 @@ type Figures struct {
 	Key          string   `json:"key,omitempty"`        // none where the zone is declared elsewhere
 	Written      string   `json:"written,omitempty"`    // the rate as it stands in the file
 	PerSecond    *float64 `json:"per_second,omitempty"` // the rate that holds
-	AtOnce       *int64   `json:"at_once,omitempty"`
+	AtOnce       *int64   `json:"at_once,omitempty"`    // what goes on at once
+	Waiting      *int64   `json:"waiting,omitempty"`    // what is let in beside that and waits its turn, of limit_req alone
 	Second       *int64   `json:"worst_1s,omitempty"`
 	Minute       *int64   `json:"worst_60s,omitempty"`
 	LongestDelay *int64   `json:"longest_delay_ms,omitempty"` // of limit_req alone: others do not delay
@@ -30,8 +31,7 @@ func (m *model) figures(l *limit) Figures {
 	case f.Varies:
 		return f
 	case z.elsewhere && l.kind == byReq:
-		once := 1 + l.burst
-		f.AtOnce = &once
+		f.promptly(l)
 		return f
 	case z.elsewhere && l.kind != byConn:
 		return f
@@ -40,8 +40,8 @@ func (m *model) figures(l *limit) Figures {
 	case byConn:
 		f.AtOnce = &l.places
 	case byReq:
-		held := flowOf(z.rate.Rate, m.arithmetic)
-		f.bound(1+l.burst, held, 1)
+		f.bound(1+l.burst, m.flowOf(l), 1)
+		f.promptly(l)
 		delay := int64(m.wait(l) / time.Millisecond)
 		f.LongestDelay = &delay
 	case byToken:
@@ -54,9 +54,20 @@ func (m *model) figures(l *limit) Figures {
 	return f
 }
 
-// bound fills in a flow with what may go at once.
+// promptly fills in what of a limit_req goes on at once and what waits.
+func (f *Figures) promptly(l *limit) {
+	prompt, waiting := l.prompt()
+	if f.AtOnce = &prompt; waiting > 0 {
+		f.Waiting = &waiting
+	}
+}
+
+// bound fills in a flow with what may be let in at once.
 func (f *Figures) bound(atOnce int64, held flow, cost int64) {
 	perSecond := float64(held.micro) / micro / held.per.Seconds() / float64(cost)
+	if held.tick > 0 {
+		perSecond = min(perSecond, float64(held.tick*clockTicks))
+	}
 	once, second, minute := atOnce/cost, (atOnce+held.in(time.Second))/cost, (atOnce+held.in(time.Minute))/cost
 	f.PerSecond, f.AtOnce, f.Second, f.Minute = &perSecond, &once, &second, &minute
 }

@@ -10,7 +10,7 @@ import (
 func TestFiguresWithoutAZone(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for limit, want := range map[string]string{
-		"limit_req zone=z burst=5;":   `{"limit":"limit_req","zone":"z","at_once":6}`,
+		"limit_req zone=z burst=5;":   `{"limit":"limit_req","zone":"z","at_once":1,"waiting":5}`,
 		"limit_conn z 7;":             `{"limit":"limit_conn","zone":"z","at_once":7}`,
 		"limit_count zone=z;":         `{"limit":"limit_count","zone":"z"}`,
 		"limit_token zone=z cost=$c;": `{"limit":"limit_token","zone":"z","varies":true}`,
@@ -31,9 +31,13 @@ func TestFiguresWithoutAZone(t *testing.T) {
 func TestFigures(t *testing.T) {
 	for _, c := range []struct{ name, arithmetic, zone, limit, want string }{
 		{"nginx's minute", "nginx", "limit_req_zone $binary_remote_addr zone=z:10m rate=1r/m;", "limit_req zone=z burst=1;",
-			`"written":"1r/m","per_second":0.016,"at_once":2,"worst_1s":2,"worst_60s":2,"longest_delay_ms":62500`},
+			`"written":"1r/m","per_second":0.016,"at_once":1,"waiting":1,"worst_1s":2,"worst_60s":2,"longest_delay_ms":62500`},
 		{"no delay", "", "limit_req_zone $binary_remote_addr zone=z:10m rate=10r/s;", "limit_req zone=z burst=20 nodelay;",
 			`"written":"10r/s","per_second":10,"at_once":21,"worst_1s":31,"worst_60s":621,"longest_delay_ms":0`},
+		{"beyond nginx's clock", "nginx", "limit_req_zone $binary_remote_addr zone=z:10m rate=5000r/s;", "limit_req zone=z;",
+			`"written":"5000r/s","per_second":1000,"at_once":1,"worst_1s":1001,"worst_60s":60001,"longest_delay_ms":0`},
+		{"some wait", "", "limit_req_zone $binary_remote_addr zone=z:10m rate=10r/s;", "limit_req zone=z burst=20 delay=10;",
+			`"written":"10r/s","per_second":10,"at_once":11,"waiting":10,"worst_1s":31,"worst_60s":621,"longest_delay_ms":1000`},
 		{"conn", "", "limit_conn_zone $binary_remote_addr zone=z:10m;", "limit_conn z 7;", `"at_once":7`},
 		{"sliding", "", "limit_count_zone $binary_remote_addr zone=z:10m limit=100 window=10s;", "limit_count zone=z;",
 			`"per_second":10,"at_once":100,"worst_1s":200,"worst_60s":700`},

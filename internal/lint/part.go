@@ -18,7 +18,7 @@ const frameName = "\x00frame"
 func load(o Options) (cfg *conf.Config, errs *conf.Errors, part string) {
 	part, text := frameOf(o)
 	if part == "" {
-		cfg, errs = conf.Load(conf.Options{Path: o.Path, Disk: o.Disk})
+		cfg, errs = conf.Load(conf.Options{Path: o.Path, Disk: o.Disk, Lua: true})
 		return cfg, errs, ""
 	}
 	disk := o.Disk
@@ -26,7 +26,7 @@ func load(o Options) (cfg *conf.Config, errs *conf.Errors, part string) {
 		disk = system{}
 	}
 	path := absolute(o.Path)
-	cfg, errs = conf.Load(conf.Options{Path: frameName, Base: filepath.Dir(path), Disk: framed{disk, strings.Replace(text, "%", syntax.Quote(path), 1)}})
+	cfg, errs = conf.Load(conf.Options{Path: frameName, Base: filepath.Dir(path), Lua: true, Disk: framed{disk, strings.Replace(text, "%", syntax.Quote(path), 1)}})
 	var files []conf.File
 	for _, f := range cfg.Files {
 		if f.Name != frameName {
@@ -39,7 +39,7 @@ func load(o Options) (cfg *conf.Config, errs *conf.Errors, part string) {
 
 // frameOf tells by its outermost directives where a file belongs.
 func frameOf(o Options) (part, text string) {
-	tree := syntax.Read(syntax.Options{Path: o.Path, Disk: o.Disk})
+	tree := syntax.Read(syntax.Options{Path: o.Path, Disk: o.Disk, Lua: true})
 	if len(tree.Body) == 0 || slices.ContainsFunc(tree.Errors, func(e *conf.Error) bool { return !missing(e) }) {
 		return "", ""
 	}

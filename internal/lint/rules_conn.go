@@ -41,7 +41,7 @@ func connRules() []Rule {
 
 func findBelowHTTP2(m *model, say report) {
 	for _, l := range m.limits {
-		if l.kind != byConn || l.places >= http2Streams || !m.perClient(l.zone) {
+		if l.kind != byConn || l.places >= http2Streams || !m.perClient(l.zone) && (l.zone.elsewhere || !ofEverybody(l.zone)) {
 			continue
 		}
 		for _, s := range m.ends(l) {

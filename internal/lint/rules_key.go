@@ -77,11 +77,18 @@ func findForwarded(m *model, say report) {
 func findChosen(m *model, say report) {
 	for _, z := range m.zones {
 		for _, name := range m.parts(z.key.Text) {
-			if chosen(name) && !claimed(name) && m.unguarded(z, firm) && !m.checkedBefore(z, name) {
+			if chosen(name) && !claimed(name) && m.unguarded(z, firm) && !m.checkedBefore(z, name) && !onePath(z, name) {
 				say(z.at, fmt.Sprintf("zone %q counts by $%s, which the client chooses", z.name, name))
 			}
 		}
 	}
+}
+
+// onePath reports whether a variable is the path, and each place that the zone limits has only one.
+func onePath(z *zone, name string) bool {
+	return (name == "uri" || name == "document_uri") && len(z.uses) > 0 && !slices.ContainsFunc(z.uses, func(l *limit) bool {
+		return l.scope.Place == nil || l.scope.Place.Modifier != conf.Exact
+	})
 }
 
 func findEmpty(m *model, say report) {
@@ -196,12 +203,17 @@ func findNoDollar(m *model, say report) {
 
 func findConstant(m *model, say report) {
 	for _, z := range m.zones {
-		direct := names(z.key.Text)
-		server := len(direct) == 1 && (direct[0] == "server_name" || direct[0] == "host" || direct[0] == "server_port" || direct[0] == "server_addr")
-		if (len(direct) == 0 || server) && !m.lid(z) {
+		if ofEverybody(z) && !m.lid(z) {
 			say(z.at, fmt.Sprintf("zone %q has one budget for all clients of %s", z.name, z.key.Text))
 		}
 	}
+}
+
+// ofEverybody reports whether a key is the same for all clients of a server.
+func ofEverybody(z *zone) bool {
+	direct := names(z.key.Text)
+	server := len(direct) == 1 && (direct[0] == "server_name" || direct[0] == "host" || direct[0] == "server_port" || direct[0] == "server_addr")
+	return len(direct) == 0 || server
 }
 
 // lid reports whether a zone for everybody is only a lid: wherever it limits, each client has less beside it.

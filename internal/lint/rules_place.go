@@ -21,8 +21,8 @@ func placeRules() []Rule {
 			Mend:    "Repeat the outer limit in the block if its budget should bound everything.",
 			Example: "location /api/ {\n    limit_req zone=per_client burst=20 nodelay;  # again\n    limit_req zone=api burst=5 nodelay;\n}",
 			find:    findReplaced},
-		{ID: "limit-behind-return", Severity: Warning, Title: "a limit in a place that only returns",
-			Why:     "return answers before limits are asked: nobody is ever counted there.",
+		{ID: "limit-behind-return", Severity: Warning, Title: "a limit in a place that only returns or rewrites",
+			Why:     "Both act before limits are asked: nobody is ever counted there.",
 			Mend:    "Limit the place that does the work; a plain answer needs no limit.",
 			Example: "location / { limit_req zone=one burst=20 nodelay; proxy_pass http://backend; }",
 			find:    findBehindReturn},
@@ -82,14 +82,6 @@ func (m *model) overridden(visit func(s *conf.Scope, own []*limit, outer *limit)
 					visit(s, own, outer)
 				}
 			}
-		}
-	}
-}
-
-func findBehindReturn(m *model, say report) {
-	for _, l := range m.limits {
-		if returns := l.scope.Own("return"); len(returns) > 0 && l.scope.Kind&(conf.Location|conf.Server) != 0 {
-			say(l.at, fmt.Sprintf("%s only returns %s, which is answered before limits are asked", where(l.scope), returns[0].Arg(0)))
 		}
 	}
 }
@@ -181,7 +173,5 @@ func asksPassword(s *conf.Scope) bool {
 	if s.Kind&(conf.Server|conf.Location) == 0 || strings.EqualFold(word(s, "auth_basic", "off"), "off") || len(s.Own("return")) > 0 {
 		return false
 	}
-	return s.Kind == conf.Location || !slices.ContainsFunc(s.Children, func(in *conf.Scope) bool {
-		return in.Kind == conf.Location && in.Place != nil && in.Place.Pattern == "/" && in.Place.Modifier != conf.Exact
-	})
+	return s.Kind == conf.Location || !catchesAll(s)
 }

@@ -71,7 +71,7 @@ func findTruncated(m *model, say report) {
 		if z.kind != byReq || z.rateFrom != "" {
 			continue
 		}
-		kept := flow{z.rate.Thousandths() * (micro / 1000), second}
+		kept := flow{micro: z.rate.Thousandths() * (micro / 1000), per: second}
 		if written := flowOf(z.rate.Rate, limitgate.Exact); kept.micro > 0 && written.over(day) != kept.over(day) {
 			say(z.at, fmt.Sprintf("rate=%s is %s in nginx (%s thousandths a second)", z.rate.Text, minute(kept), fmt.Sprint(z.rate.Thousandths())))
 		}

@@ -118,7 +118,7 @@ func chosen(name string) bool {
 		}
 	}
 	switch name {
-	case "args", "query_string", "request_uri", "request", "remote_user", "proxy_add_x_forwarded_for", "request_body", "content_length",
+	case "args", "query_string", "request_uri", "uri", "document_uri", "request", "remote_user", "proxy_add_x_forwarded_for", "request_body", "content_length",
 		"content_type":
 		return true
 	}

@@ -1,6 +1,9 @@
 package syntax
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // maxDepth is how deep blocks may stand in each other; it protects every later walk over the tree.
 const maxDepth = 256
@@ -46,6 +49,7 @@ func (p *parser) step() bool {
 		}
 		p.add(p.directive(t))
 	case tokenOpen:
+		p.foreign()
 		p.begin(t)
 	case tokenClose:
 		p.end(t)
@@ -81,6 +85,13 @@ func (p *parser) add(d *Directive) {
 	}
 	if d.Name == "include" && len(d.Args) == 1 && !d.Block && p.reader.follow != nil {
 		p.reader.follow(d)
+	}
+}
+
+// foreign passes a block that is in another language. Where that has no end it is read as any other, so that the fault is found.
+func (p *parser) foreign() {
+	if p.reader.lua && len(p.words) > 0 && strings.HasSuffix(p.words[0].Text, luaBlock) {
+		p.lex.lua()
 	}
 }
 

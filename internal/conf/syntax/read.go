@@ -23,11 +23,12 @@ type Options struct {
 	Base    string // what include names are relative to; empty means the folder of Path
 	Globals string // directives from the command line, read first
 	Disk    Disk   // nil means the operating system's files
+	Lua     bool   // blocks of Lua, which are OpenResty's, are passed over: nginx reads them as directives
 }
 
 // Read reads a configuration and all it includes. It always returns a tree: of faulty text, what could be understood.
 func Read(o Options) *Tree {
-	r := &reader{disk: o.Disk, base: o.Base}
+	r := &reader{disk: o.Disk, base: o.Base, lua: o.Lua}
 	if r.disk == nil {
 		r.disk = osDisk{}
 	}
@@ -54,6 +55,7 @@ type reader struct {
 	files  []File
 	stack  []string // the files being read, the main file first
 	follow func(d *Directive)
+	lua    bool
 }
 
 // report collects an error. One that has no order yet belongs to the word being read.
