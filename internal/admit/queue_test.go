@@ -121,6 +121,7 @@ func TestTwoPlacesAreWaitedFor(t *testing.T) {
 			time.Sleep(d)
 			v.End(t.Context())
 		}
+		// A place that is given back at the instant of a look may be found by the next one.
 		var all sync.WaitGroup
 		all.Go(func() { hold(0, time.Second) })
 		all.Go(func() { hold(1, 3*time.Second) })
@@ -129,16 +130,16 @@ func TestTwoPlacesAreWaitedFor(t *testing.T) {
 		all.Go(func() {
 			v := begin(g, "k")
 			a := v.Ask(t.Context())
-			if took := time.Since(start); a.Refused || took != 3*time.Second {
-				t.Errorf("both: got %+v after %v, want 3s", a, took)
+			if took := time.Since(start); a.Refused || took < 3*time.Second || took > 3*time.Second+again {
+				t.Errorf("both: got %+v after %v, want 3s, or one look more", a, took)
 			}
 			v.End(t.Context())
 		})
 		synctest.Wait()
 		all.Go(func() {
 			hold(0, time.Second)
-			if took := time.Since(start); took != 2*time.Second {
-				t.Errorf("the first alone: done after %v, want 2s", took)
+			if took := time.Since(start); took < 2*time.Second || took > 2*time.Second+again {
+				t.Errorf("the first alone: done after %v, want 2s, or one look more", took)
 			}
 		})
 		all.Wait()
