@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/trust"
 )
 
@@ -137,7 +138,7 @@ func (c Client) Key() Key {
 		if !known && !w.Found {
 			return append(append(b, p.Addr.Network()...), ':')
 		}
-		return appendNetwork(b, w.Client.Addr(), v4, v6)
+		return limitgate.AppendNetworkOf(b, w.Client.Addr(), v4, v6)
 	}
 }
 
@@ -149,18 +150,4 @@ func addrOf(a net.Addr) (netip.AddrPort, bool) {
 	}
 	at, err := netip.ParseAddrPort(a.String())
 	return at, err == nil
-}
-
-// appendNetwork writes what limitgate.AppendNetwork does, without the way through text.
-func appendNetwork(b []byte, a netip.Addr, v4, v6 int) []byte {
-	a = a.Unmap().WithZone("")
-	bits := v6
-	if a.Is4() {
-		bits = v4
-	}
-	n, err := a.Prefix(bits)
-	if err != nil {
-		return a.AppendTo(b)
-	}
-	return n.AppendTo(b)
 }
