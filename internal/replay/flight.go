@@ -1,8 +1,10 @@
 package replay
 
+import "github.com/limitgate/limitgate/internal/heap"
+
 // flight counts how many requests are in work at once. The zero value is ready.
 type flight struct {
-	ends  heap[instant]
+	ends  heap.Heap[instant, *instant]
 	since instant // of the last change
 	most  int64
 	at    instant   // of the most
@@ -11,22 +13,23 @@ type flight struct {
 
 type instant int64
 
-func (t instant) before(o instant) bool { return t < o }
+// Before implements heap.Ordered.
+func (t *instant) Before(o *instant) bool { return *t < *o }
 
 // mostFlying bounds the requests in work that are looked at.
 const mostFlying = 1 << 20
 
 // begin adds a request. Instants come nearly in order: one that comes late begins now.
 func (f *flight) begin(at instant, stay int64) {
-	for len(f.ends) > 0 && !at.before(f.ends[0]) {
+	for len(f.ends) > 0 && at >= f.ends[0] {
 		f.pass(f.ends[0])
-		f.ends.pop()
+		f.ends.Pop()
 	}
 	f.pass(at)
 	if len(f.ends) == mostFlying || stay <= 0 {
 		return
 	}
-	f.ends.push(at + instant(stay))
+	f.ends.Push(at + instant(stay))
 	if n := int64(len(f.ends)); n > f.most {
 		f.most, f.at = n, at
 	}
@@ -43,7 +46,7 @@ func (f *flight) pass(at instant) {
 // would have to allow.
 type demand struct {
 	keys map[string]*crowd
-	ends heap[leave]
+	ends heap.Heap[leave, *leave]
 	met  histogram // by request: how many of its key were in work, itself included
 	most int64
 	name string // of the key of the most, for people
@@ -60,12 +63,13 @@ type leave struct {
 	of *crowd
 }
 
-func (l leave) before(o leave) bool { return l.at < o.at }
+// Before implements heap.Ordered.
+func (l *leave) Before(o *leave) bool { return l.at < o.at }
 
 // begin adds a request, and tells whether more of its key are in work than ever of one.
 func (d *demand) begin(at instant, key []byte, stay int64) (peak bool) {
-	for now := (leave{at: at}); len(d.ends) > 0 && !now.before(d.ends[0]); {
-		c := d.ends.pop().of
+	for len(d.ends) > 0 && at >= d.ends[0].at {
+		c := d.ends.Pop().of
 		if c.n--; c.n == 0 {
 			delete(d.keys, c.key)
 		}
@@ -87,6 +91,6 @@ func (d *demand) begin(at instant, key []byte, stay int64) (peak bool) {
 		d.keys[c.key] = c
 	}
 	c.n++
-	d.ends.push(leave{at + instant(stay), c})
+	d.ends.Push(leave{at + instant(stay), c})
 	return peak
 }

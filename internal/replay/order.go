@@ -1,5 +1,7 @@
 package replay
 
+import "github.com/limitgate/limitgate/internal/heap"
+
 // arrival is an entry at the instant that it comes under one assumption.
 type arrival struct {
 	at   int64
@@ -7,7 +9,8 @@ type arrival struct {
 	e    *entry
 }
 
-func (a arrival) before(b arrival) bool {
+// Before implements heap.Ordered.
+func (a *arrival) Before(b *arrival) bool {
 	return a.at < b.at || a.at == b.at && a.turn < b.turn
 }
 
@@ -17,7 +20,7 @@ type order struct {
 	ring  []arrival // a power of two
 	first uint64
 	last  uint64
-	heap  heap[arrival]
+	heap  heap.Heap[arrival, *arrival]
 }
 
 func (o *order) len() int { return int(o.last-o.first) + len(o.heap) }
@@ -25,8 +28,8 @@ func (o *order) len() int { return int(o.last-o.first) + len(o.heap) }
 func (o *order) slot(i uint64) *arrival { return &o.ring[i&uint64(len(o.ring)-1)] }
 
 func (o *order) add(a arrival) {
-	if o.first < o.last && a.before(*o.slot(o.last - 1)) {
-		o.heap.push(a)
+	if o.first < o.last && a.Before(o.slot(o.last-1)) {
+		o.heap.Push(a)
 		return
 	}
 	if o.last-o.first == uint64(len(o.ring)) {
@@ -42,7 +45,7 @@ func (o *order) add(a arrival) {
 
 // next returns the first arrival; there must be one.
 func (o *order) next() *arrival {
-	if o.first == o.last || len(o.heap) > 0 && o.heap[0].before(*o.slot(o.first)) {
+	if o.first == o.last || len(o.heap) > 0 && o.heap[0].Before(o.slot(o.first)) {
 		return &o.heap[0]
 	}
 	return o.slot(o.first)
@@ -52,7 +55,7 @@ func (o *order) next() *arrival {
 func (o *order) take() arrival {
 	n := o.next()
 	if len(o.heap) > 0 && n == &o.heap[0] {
-		return o.heap.pop()
+		return o.heap.Pop()
 	}
 	a := *n
 	*n = arrival{}

@@ -103,7 +103,7 @@ func TestOrderAgainstSorting(t *testing.T) {
 		for o.len() > 0 {
 			out = append(out, o.take())
 		}
-		sort.Slice(list, func(i, j int) bool { return list[i].before(list[j]) })
+		sort.Slice(list, func(i, j int) bool { return list[i].Before(&list[j]) })
 		if !slices.Equal(out, list) {
 			t.Fatal("not in order")
 		}

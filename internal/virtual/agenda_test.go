@@ -23,12 +23,12 @@ func TestAgendaInOrder(t *testing.T) {
 			if r.IntN(2) == 0 {
 				k.visitor = someone{}
 			}
-			a.add(k)
+			a.Push(k)
 			list = append(list, k)
 		}
-		sort.Slice(list, func(i, j int) bool { return list[i].before(&list[j]) })
+		sort.Slice(list, func(i, j int) bool { return list[i].Before(&list[j]) })
 		for i, want := range list {
-			if got := a.next(); got.serial != want.serial || got.due != want.due {
+			if got := a.Pop(); got.serial != want.serial || got.due != want.due {
 				t.Fatalf("task %d: got %+v, want %+v", i, got, want)
 			}
 		}

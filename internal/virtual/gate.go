@@ -89,7 +89,7 @@ func (g *Gate) Decide(who Visitor, lane int) (held bool, err error) {
 	}
 	v.decided = true
 	if v.trial.Decide() {
-		l.held.add(task{due: plus(due, int64(v.Report.Delay)), serial: v.Conn.Serial, visitor: who})
+		l.held.Push(task{due: plus(due, int64(v.Report.Delay)), serial: v.Conn.Serial, visitor: who})
 		return true, nil
 	}
 	return false, g.ended(l, who, plus(due, int64(v.Report.Delay)))
@@ -146,8 +146,8 @@ func (g *Gate) wall() time.Time { return time.Unix(0, int64(g.now)) }
 func (g *Gate) pass(l *lane, t int64) error {
 	for {
 		switch ends, waits := len(l.agenda) > 0 && l.agenda[0].due <= t, len(l.held) > 0 && l.held[0].due <= t; {
-		case ends && (!waits || l.agenda[0].before(&l.held[0])):
-			k := l.agenda.next()
+		case ends && (!waits || l.agenda[0].Before(&l.held[0])):
+			k := l.agenda.Pop()
 			if err := release(k.places); err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (g *Gate) pass(l *lane, t int64) error {
 
 // resume lets the request go on that waits for the earliest instant.
 func (g *Gate) resume(l *lane) error {
-	k := l.held.next()
+	k := l.held.Pop()
 	v := k.visitor.Visit()
 	g.now = limitgate.Time(plus(int64(v.Request.Now), int64(v.Report.Delay)))
 	v.trial.Resume()
@@ -200,7 +200,7 @@ func (g *Gate) ended(l *lane, who Visitor, at int64) error {
 		case v.Whole:
 			stay = max(0, stay-int64(v.Report.Delay))
 		}
-		l.agenda.add(task{due: plus(at, stay), serial: v.Conn.Serial, places: v.Request.Places})
+		l.agenda.Push(task{due: plus(at, stay), serial: v.Conn.Serial, places: v.Request.Places})
 		v.Request.Places = nil
 		if n := len(g.places); n > 0 {
 			v.Request.Places, g.places = g.places[n-1], g.places[:n-1]
