@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
-	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/trust"
 )
 
@@ -108,46 +107,34 @@ func ClientNetwork(trusted ...netip.Prefix) Key { return Client{Trusted: trusted
 
 // Key counts by the client's network. Those whose address is none count together, by what it is, and so does a client's every call.
 func (c Client) Key() Key {
-	nets := trust.NewNets(c.Trusted, c.TrustUnix)
+	clients := trust.NewClients(c.Trusted, c.TrustUnix, c.IPv4, c.IPv6)
 	name := strings.ToLower(c.Metadata)
 	if name == "" {
 		name = "x-forwarded-for"
-	}
-	v4, v6 := c.IPv4, c.IPv6
-	if v4 == 0 {
-		v4 = 32
-	}
-	if v6 == 0 {
-		v6 = 64
 	}
 	return func(ctx context.Context, _ Call, b []byte) []byte {
 		p, ok := peer.FromContext(ctx)
 		if !ok || p.Addr == nil {
 			return append(b, "nobody"...)
 		}
-		at, known := addrOf(p.Addr)
-		w := trust.Walk{Client: at}
-		if nets.Contains(at.Addr()) {
-			lines := metadata.ValueFromIncomingContext(ctx, name)
-			for i := len(lines) - 1; i >= 0; i-- {
-				if !nets.Line(&w, []byte(lines[i]), true) {
-					break
-				}
-			}
+		at := addrOf(p.Addr)
+		var lines []string
+		if clients.Trust(at) {
+			lines = metadata.ValueFromIncomingContext(ctx, name)
 		}
-		if !known && !w.Found {
+		b, known := clients.Append(b, at, lines)
+		if !known {
 			return append(append(b, p.Addr.Network()...), ':')
 		}
-		return limitgate.AppendNetworkOf(b, w.Client.Addr(), v4, v6)
+		return b
 	}
 }
 
-// addrOf is the address of a peer, and whether it is one of IP.
-func addrOf(a net.Addr) (netip.AddrPort, bool) {
+// addrOf is the address of a peer; the zero one if it is none of IP.
+func addrOf(a net.Addr) netip.AddrPort {
 	if t, ok := a.(*net.TCPAddr); ok {
-		at := t.AddrPort()
-		return at, at.IsValid()
+		return t.AddrPort()
 	}
-	at, err := netip.ParseAddrPort(a.String())
-	return at, err == nil
+	at, _ := netip.ParseAddrPort(a.String())
+	return at
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 
-	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/trust"
 )
 
@@ -93,37 +92,20 @@ func ClientNetwork(trusted ...netip.Prefix) Key { return Client{Trusted: trusted
 
 // Key counts by the client's network. An address that can't be read counts as it is, together with all that are like it.
 func (c Client) Key() Key {
-	nets := trust.NewNets(c.Trusted, c.TrustUnix)
+	clients := trust.NewClients(c.Trusted, c.TrustUnix, c.IPv4, c.IPv6)
 	field := http.CanonicalHeaderKey(c.Header)
 	if field == "" {
 		field = "X-Forwarded-For"
 	}
-	v4, v6 := c.IPv4, c.IPv6
-	if v4 == 0 {
-		v4 = 32
-	}
-	if v6 == 0 {
-		v6 = 64
-	}
 	return func(r *http.Request, b []byte) []byte {
-		peer, err := netip.ParseAddrPort(r.RemoteAddr)
-		w := trust.Walk{Client: peer}
-		lines := r.Header[field]
-		for i := len(lines) - 1; i >= 0; i-- {
-			n := len(b)
-			b = append(b, lines[i]...)
-			more := nets.Line(&w, b[n:], true)
-			b = b[:n]
-			if !more {
-				break
-			}
+		peer, _ := netip.ParseAddrPort(r.RemoteAddr) // none is no peer
+		b, known := clients.Append(b, peer, r.Header[field])
+		switch {
+		case known:
+			return b
+		case r.RemoteAddr == "" || r.RemoteAddr == "@":
+			return append(b, "unix:"...)
 		}
-		if err != nil && !w.Found {
-			if r.RemoteAddr == "" || r.RemoteAddr == "@" {
-				return append(b, "unix:"...)
-			}
-			return append(b, r.RemoteAddr...)
-		}
-		return limitgate.AppendNetworkOf(b, w.Client.Addr(), v4, v6)
+		return append(b, r.RemoteAddr...)
 	}
 }

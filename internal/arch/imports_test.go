@@ -42,7 +42,7 @@ var imports = map[string][]string{
 	"internal/errorlog":         {},
 	"internal/errorlog/logconf": {"internal/conf", "internal/errorlog"},
 	"internal/logfile":          {".", "internal/errorlog"},
-	"internal/trust":            {},
+	"internal/trust":            {"."},
 	"internal/runconf":          {"."},
 	"internal/tempfile":         {"internal/errorlog"},
 	"internal/found":            {".", "adaptive"},
