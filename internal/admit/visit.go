@@ -64,21 +64,20 @@ func (v *Visit) Count(limit int, key []byte, cost limitgate.Cost) bool {
 }
 
 // Ask decides: it returns when the work goes on, or does not.
-func (v *Visit) Ask(ctx context.Context) Answer {
+func (v *Visit) Ask(ctx context.Context) (a Answer) {
 	g := v.gate
 	now := g.config.Now()
 	end := v.end(ctx, now)
 	v.requests.name(v.keys)
 	v.conns.name(v.keys)
-	a := Answer{Verdict: limitgate.Verdict{Leg: -1}, Limit: -1}
+	a.Leg, a.Limit = -1, -1
 	if len(v.requests.legs) > 0 {
-		if a = v.ask(ctx, now); a.Refused {
-			return a
+		v.ask(ctx, now, &a)
+		if a.Delay() > 0 && !a.Refused && !g.config.DryRun {
+			now = v.wait(ctx, now, end, &a)
 		}
-		if a.Delay() > 0 && !g.config.DryRun {
-			if now, a = v.wait(ctx, now, end, a); a.Refused {
-				return a
-			}
+		if a.Refused {
+			return a
 		}
 	}
 	if len(v.conns.legs) > 0 {
@@ -109,18 +108,16 @@ func (s *side) name(keys []byte) {
 	}
 }
 
-// ask asks the limits of requests.
-func (v *Visit) ask(ctx context.Context, now limitgate.Time) Answer {
-	a := Answer{}
+// ask asks the limits of requests. An answer is as large as a dozen words: it is written where it is wanted.
+func (v *Visit) ask(ctx context.Context, now limitgate.Time, a *Answer) {
 	a.Verdict, a.Err = limitgate.All(ctx, now, v.requests.legs)
 	v.at, v.known, v.charged = now, a.Err == nil, a.Err == nil && a.Admitted()
-	return v.judge(a, &v.requests)
+	v.judge(a, &v.requests)
 }
 
 // judge says whether the work goes on after what the limits of s have said.
-func (v *Visit) judge(a Answer, s *side) Answer {
+func (v *Visit) judge(a *Answer, s *side) {
 	c := &v.gate.config
-	a.Limit = -1
 	if a.Leg >= 0 {
 		a.Limit = s.spans[a.Leg].limit
 	}
@@ -128,23 +125,23 @@ func (v *Visit) judge(a Answer, s *side) Answer {
 	if a.Err != nil && c.FailOpen {
 		a.Refused = false
 	}
-	return a
 }
 
-// wait waits for the turn that a promises. Work that can't gives back what it was charged, and is told what became of it.
-func (v *Visit) wait(ctx context.Context, now, end limitgate.Time, a Answer) (limitgate.Time, Answer) {
+// wait waits for the turn that a promises, and tells when it woke up. Work that can't wait gives back what it was charged, and is told
+// what became of it.
+func (v *Visit) wait(ctx context.Context, now, end limitgate.Time, a *Answer) limitgate.Time {
 	d := a.Delay()
 	if late := d - end.Sub(now); late > 0 {
 		a.Refused, a.Outcome, a.Wait = true, limitgate.Rejected, late
 		a.Err = v.leave(ctx)
-		return now, a
+		return now
 	}
 	woke, err := v.gate.config.Sleep(ctx, now, d)
 	if err != nil {
 		a.Refused, a.Left = true, true
 		a.Err = errors.Join(err, v.leave(ctx))
 	}
-	return woke, a
+	return woke
 }
 
 // hold takes the places. If there are none, what the limits of requests were charged is given back.
