@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/adaptive"
 	"github.com/limitgate/limitgate/grpclimit"
 	"github.com/limitgate/limitgate/internal/racing"
 )
@@ -159,6 +160,7 @@ func TestPassingAllocatesNothing(t *testing.T) {
 		limits []grpclimit.Limit
 		want   float64
 	}{
+		"adaptive": {nil, 0},
 		"peer":     {[]grpclimit.Limit{{Limiter: limiter(t, token), Key: grpclimit.ClientNetwork(netip.MustParsePrefix("10.0.0.0/8"))}}, 0},
 		"composed": {[]grpclimit.Limit{{Limiter: limiter(t, token), Key: grpclimit.Each(grpclimit.Method, grpclimit.ClientNetwork()), Methods: []string{"/s/*"}}}, 0},
 		"all": {[]grpclimit.Limit{
@@ -169,7 +171,7 @@ func TestPassingAllocatesNothing(t *testing.T) {
 		"metadata": {[]grpclimit.Limit{{Limiter: limiter(t, token), Key: grpclimit.Metadata("x-api-key")}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := with(t, grpclimit.Config{Limits: c.limits})
+			in := with(t, grpclimit.Config{Limits: c.limits, Adaptive: finds(t, adaptive.Config{})})
 			ctx, cancel := context.WithCancel(incoming(t.Context(), tcp("192.0.2.7:1"), "x-api-key", "secret"))
 			defer cancel()
 			info := &grpc.UnaryServerInfo{FullMethod: "/s/M"}

@@ -150,7 +150,7 @@ func (m *Middleware) end(ctx context.Context, v *admit.Visit, o Outcome) {
 		return
 	}
 	for i := range m.rules {
-		if counts := m.rules[i].Counts; counts != nil && !counts(o) {
+		if counts := m.rules[i].Counts; counts != nil && v.Charged(i) && !counts(o) {
 			err = errors.Join(err, v.GiveBack(ctx, i))
 		}
 	}
