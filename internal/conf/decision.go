@@ -15,6 +15,7 @@ type DecisionSource uint8
 const (
 	FromEither DecisionSource = iota
 	FromOriginal
+	FromIngress
 	FromForwarded
 	FromRequest
 )
@@ -35,12 +36,14 @@ func ReadDecision(d *Directive, errs *Errors) (Decision, bool) {
 		switch value {
 		case "original":
 			out.From = FromOriginal
+		case "ingress":
+			out.From = FromIngress
 		case "forwarded":
 			out.From = FromForwarded
 		case "request":
 			out.From = FromRequest
 		default:
-			errs.Add(a.Pos, `invalid value "`+a.Text+`"`, "write from=original for nginx, from=forwarded for Traefik and Caddy, or from=request")
+			errs.Add(a.Pos, `invalid value "`+a.Text+`"`, "write from=original for nginx, from=ingress for ingress-nginx, from=forwarded for Traefik and Caddy, or from=request")
 			return out, false
 		}
 	}

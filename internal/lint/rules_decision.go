@@ -15,14 +15,14 @@ func decisionRules() []Rule {
 			Mend:    "Name the proxies that ask, and the header that has the client's address.",
 			Example: "set_real_ip_from 10.20.0.0/16;\nreal_ip_header X-Forwarded-For;\nlimit_decision from=forwarded;",
 			find:    findDecisionUntrusted},
-		{ID: "decision-either", Severity: Warning, Title: "limit_decision that believes two families of header fields",
-			Why:     "A proxy sets one of them and passes the other on as its client sent it: a client's X-Original-URI at Caddy, or X-Forwarded-Uri at nginx, has its requests refused, and where the proxy sets neither it is believed.",
-			Mend:    "Say which the proxy sets: from=original for nginx, from=forwarded for Traefik and Caddy, from=request where it sets none.",
+		{ID: "decision-either", Severity: Warning, Title: "limit_decision that believes every family of header fields",
+			Why:     "A proxy sets one of them and passes the others on as its client sent them: a client's X-Original-URI at Caddy, or X-Forwarded-Uri at nginx, has its requests refused, and where the proxy sets neither it is believed.",
+			Mend:    "Say which the proxy sets: from=original for nginx, from=ingress for ingress-nginx, from=forwarded for Traefik and Caddy, from=request where it sets none.",
 			Example: "limit_decision from=forwarded;",
 			find: func(m *model, say report) {
 				m.decisions(func(d *conf.Directive, c conf.Decision) {
 					if c.From == conf.FromEither {
-						say(d.Pos, "without from= a path is taken from X-Original-URI as well as from X-Forwarded-Uri")
+						say(d.Pos, "without from= a path is taken from X-Original-URI, X-Original-URL or X-Forwarded-Uri")
 					}
 				})
 			}},
@@ -32,7 +32,7 @@ func decisionRules() []Rule {
 			Example: "limit_decision from=original header;",
 			find: func(m *model, say report) {
 				m.decisions(func(d *conf.Directive, c conf.Decision) {
-					if c.From == conf.FromOriginal && !c.Header {
+					if (c.From == conf.FromOriginal || c.From == conf.FromIngress) && !c.Header {
 						say(d.Pos, "refusals are answered with the status of the limit, which auth_request does not know")
 					}
 				})

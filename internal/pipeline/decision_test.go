@@ -106,7 +106,7 @@ func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 		{[]string{"X-Original-URL: /a"}, "x-original-url of what is asked about " + unread},
 		{[]string{"X-Original-URL: ftp://h/a"}, "x-original-url of what is asked about " + unread},
 		{[]string{"X-Original-URL: http://h"}, "x-original-url of what is asked about " + unread},
-		{[]string{"X-Original-URL: http://h/a", "X-Original-URI: /b"}, "x-original-url of what is asked about " + unread},
+		{[]string{"X-Original-URL: http://h/a", "X-Original-URI: /b"}, "x-original-url of what is asked about " + contradicts},
 		{[]string{"X-Original-URI: /a", "X-Original-Method: get"}, "method of what is asked about " + unread},
 		{[]string{"X-Original-URI: /a", "X-Original-Method:"}, "method of what is asked about " + unread},
 		{[]string{"X-Original-URI: /a", "X-Original-Method: TRACE"}, "method of what is asked about " + unread},
@@ -161,10 +161,10 @@ func TestStrangersAskForThemselves(t *testing.T) {
 
 // from= says which fields are read, so that those of the others may say what they like.
 func TestOneFamilyIsRead(t *testing.T) {
-	for from, want := range map[string]string{"from=original": "POST /original", "from=forwarded": "PUT /forwarded", "from=request": "GET /request"} {
+	for from, want := range map[string]string{"from=original": "POST own /original", "from=ingress": "POST ingress /ingress", "from=forwarded": "PUT own /forwarded", "from=request": "GET own /request"} {
 		for _, text := range []string{"server { limit_decision " + from + "; access_log acc f; }", "server { location / { limit_decision " + from + "; access_log acc f; } }"} {
-			g := start(t, `set_real_ip_from 127.0.0.1; log_format f "$request_method $request_uri";`+text)
-			a := g.ask("GET /request HTTP/1.1", "X-Original-URI: /original", "X-Original-Method: POST", "X-Forwarded-Uri: /forwarded", "X-Forwarded-Method: PUT")
+			g := start(t, `set_real_ip_from 127.0.0.1; log_format f "$request_method $host $request_uri";`+text)
+			a := g.ask("GET /request HTTP/1.1", "Host: own", "X-Original-URL: https://ingress/ingress", "X-Original-URI: /original", "X-Original-Method: POST", "X-Forwarded-Uri: /forwarded", "X-Forwarded-Method: PUT")
 			if got := g.files.file("acc").Text(); got != want+"\n" || a.Response.Status != 200 {
 				t.Errorf("%s: got %d %s, want 200 %s", text, a.Response.Status, got, want)
 			}

@@ -17,13 +17,13 @@ import (
 // what an edge reads off that request line and Host; fields of a family that is not read have no say.
 func FuzzQuestion(f *testing.F) {
 	f.Add("X-Original-URI: /a//b/../c?d#e\nX-Original-Method: PUT", uint8(0), false)
-	f.Add("X-Forwarded-Uri: /%2e%2e/x\nX-Forwarded-Host: A.b:1\nX-Forwarded-Proto: https\nX-Forwarded-Method: POST", uint8(2), false)
-	f.Add("X-Original-URL: https://H.example/x?y\nX-Original-URI: /x?y", uint8(1), true)
+	f.Add("X-Forwarded-Uri: /%2e%2e/x\nX-Forwarded-Host: A.b:1\nX-Forwarded-Proto: https\nX-Forwarded-Method: POST", uint8(3), false)
+	f.Add("X-Original-URL: https://H.example/x?y\nX-Original-URI: /x", uint8(2), true)
 	f.Add("X-Original-URI: /a\nX-Forwarded-Uri: /b", uint8(0), false)
-	f.Add("x-original-uri:\nx-forwarded-host: [::1]:80\nx-forwarded-uri: /", uint8(2), true)
+	f.Add("x-original-uri:\nx-forwarded-host: [::1]:80\nx-forwarded-uri: /", uint8(3), true)
 	trusted := trust.NewNets([]netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, false)
 	f.Fuzz(func(t *testing.T, lines string, from uint8, keepSlashes bool) {
-		p := &Place{trusted: trusted, from: conf.DecisionSource(from % 4), keepSlashes: keepSlashes}
+		p := &Place{trusted: trusted, from: conf.DecisionSource(from % 5), keepSlashes: keepSlashes}
 		stranger := questionOf(lines, "192.0.2.1:9")
 		if !p.Ask(stranger) || describe(stranger) != "GET /asked /asked?q on own, GET /asked?q HTTP/1.1" {
 			t.Fatalf("a stranger was believed: %s", describe(stranger))
@@ -54,7 +54,8 @@ func checkFamily(t *testing.T, p *Place, lines string, r *request.Request) {
 	var kept []string
 	for _, l := range strings.Split(lines, "\n") {
 		name, _, _ := strings.Cut(strings.ToLower(l), ":")
-		mine := p.from == conf.FromEither || p.from == conf.FromOriginal && strings.HasPrefix(name, "x-original-") ||
+		mine := p.from == conf.FromEither || p.from == conf.FromOriginal && (name == "x-original-uri" || name == "x-original-method") ||
+			p.from == conf.FromIngress && (name == "x-original-url" || name == "x-original-method") ||
 			p.from == conf.FromForwarded && strings.HasPrefix(name, "x-forwarded-")
 		if mine {
 			kept = append(kept, l)

@@ -23,9 +23,12 @@ const (
 // family is the names of the fields that say them, in lower case; "" where no field does.
 type family [things]string
 
-// What nginx is told to send: its own name for the path, or the whole URL of the ingress controller. Its Host field is the
-// client's where it is set to that, so no other field has a say: nginx passes on all that its client sends.
-var original = family{path: "x-original-uri", method: "x-original-method", url: "x-original-url"}
+// What nginx is told to send. Its Host field is the client's where it is set to that: no other field has a say, because nginx
+// passes on all that its client sends.
+var original = family{path: "x-original-uri", method: "x-original-method"}
+
+// What ingress-nginx sends of itself: the whole URL.
+var ingress = family{url: "x-original-url", method: "x-original-method"}
 
 // What Traefik and Caddy send of themselves, each time.
 var forwarded = family{path: "x-forwarded-uri", method: "x-forwarded-method", host: "x-forwarded-host", scheme: "x-forwarded-proto"}
@@ -53,19 +56,22 @@ func (p *Place) read(r *request.Request) (question, fault) {
 		return question{}, fault{}
 	case conf.FromOriginal:
 		return readFamily(r, &original)
+	case conf.FromIngress:
+		return readFamily(r, &ingress)
 	case conf.FromForwarded:
 		return readFamily(r, &forwarded)
 	}
-	q, wrong := readFamily(r, &original)
-	if wrong != (fault{}) {
-		return q, wrong
-	}
-	other, wrong := readFamily(r, &forwarded)
-	switch {
-	case q.target == nil || wrong != (fault{}):
-		return other, wrong
-	case other.target != nil && !bytes.Equal(q.target, other.target):
-		return q, fault{forwarded[path], contradicts}
+	var q question
+	for _, f := range [...]*family{&original, &ingress, &forwarded} {
+		other, wrong := readFamily(r, f)
+		switch {
+		case wrong != (fault{}):
+			return q, wrong
+		case q.target == nil:
+			q = other
+		case other.target != nil && !bytes.Equal(q.target, other.target):
+			return q, fault{f[path] + f[url], contradicts}
+		}
 	}
 	return q, fault{}
 }
@@ -113,13 +119,12 @@ const shortest = len("x-original-uri")
 // empty is the value of a field that is there and says nothing.
 var empty = []byte{}
 
-// locate takes a whole URL apart. It reports false for one that does not read, or whose path is not the one that is said
-// already.
+// locate takes a whole URL apart. It reports false for one that does not read.
 func (q *question) locate(whole []byte) bool {
 	before, rest, cut := bytes.Cut(whole, []byte("://"))
 	q.scheme = schemeOf(before)
 	slash := bytes.IndexByte(rest, '/')
-	if !cut || q.scheme == request.OfConnection || slash < 0 || q.target != nil && !bytes.Equal(q.target, rest[slash:]) {
+	if !cut || q.scheme == request.OfConnection || slash < 0 {
 		return false
 	}
 	q.host, q.target = rest[:slash:slash], rest[slash:]
