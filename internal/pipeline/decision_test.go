@@ -214,6 +214,7 @@ func TestRefusalsOfDecisions(t *testing.T) {
 			location /json { limit_req zone=r; limit_error_body json; }
 			location /none { }
 			location /deny { deny all; limit_req zone=r burst=9 nodelay; }
+			location /auth { auth_basic closed; auth_basic_user_file nobody; }
 			location /404 { return 404; }
 			location /500 { return 500; }
 		}`
@@ -227,6 +228,7 @@ func TestRefusalsOfDecisions(t *testing.T) {
 		{"/json", `429 [60] application/problem+json {"type":"about:blank","title":"Too Many Requests","status":429,"limit":"r","retry_after":60} `, "403 [60] REJECTED 429 "},
 		{"/none", "200 [] ", "200 []   "},
 		{"/deny", "403 [] text/html <403 Forbidden>", "403 [] PASSED 403 "},
+		{"/auth", "401 [] text/html <401 Authorization Required>", "401 []   text/html <401 Authorization Required>"},
 		{"/404", "404 [] text/html <404 Not Found>", "403 []  404 "},
 		{"/500", "500 [] text/html <500 Internal Server Error>", "500 []   text/html <500 Internal Server Error>"},
 	}
