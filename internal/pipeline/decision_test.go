@@ -288,6 +288,20 @@ func TestHeadAndPostQuestions(t *testing.T) {
 	}
 }
 
+// A place of decisions that an error of another place leads to asks nothing, and has its page.
+func TestAPageAmongDecisions(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "page"), []byte("sorry"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := start(t, `set_real_ip_from 127.0.0.1; server { root `+root+`; location / { return 403; } error_page 403 /page; location = /page { limit_decision; } }`)
+	for method, want := range map[string]string{"GET": "sorry", "HEAD": ""} {
+		if a := g.ask(method+" /x HTTP/1.1", "X-Original-URI: /y", "X-Original-Method: POST"); a.Response.Status != 403 || a.body != want || string(a.Target) != "/x" {
+			t.Errorf("%s: got %d %q for %s, want 403 %q", method, a.Response.Status, a.body, a.Target, want)
+		}
+	}
+}
+
 // limit_conn holds nothing there, and says so when the configuration is read; elsewhere it holds as ever.
 func TestPlacesAndDecisions(t *testing.T) {
 	g := start(t, `limit_conn_zone $host zone=c:1m; server { limit_conn c 1; location /d { limit_decision; } location /d2 { limit_decision; limit_conn c 2; } location / { return 404; } }`)
