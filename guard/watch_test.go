@@ -102,11 +102,11 @@ func TestWatchOfAReplacedStore(t *testing.T) {
 			t.Errorf("got %d instances, %v, want the three that there were", s.Live(), got)
 		}
 		names.set(false, "b", "d")
-		time.Sleep(4 * time.Second)
+		time.Sleep(2500 * time.Millisecond) // it is tried every two seconds at least
 		if got := s.Peers(); s.Live() != 4 || !slices.Equal(got, []string{"a", "b", "c", "d"}) {
 			t.Errorf("got %d instances, %v, want c, which may be late, and d", s.Live(), got)
 		}
-		time.Sleep(4 * time.Second)
+		time.Sleep(5 * time.Second)
 		if got := s.Peers(); !slices.Equal(got, []string{"a", "b", "d"}) {
 			t.Errorf("got %v, want a, b and d", got)
 		}
