@@ -373,3 +373,20 @@ func TestDryRunAndSkipAndRefuse(t *testing.T) {
 		t.Errorf("got %v, want my own error", err)
 	}
 }
+
+// A wait that breaks off for a reason of its own lets no call pass.
+func TestASleepThatFailsLetsNothingPass(t *testing.T) {
+	in := with(t, grpclimit.Config{
+		Limits: []grpclimit.Limit{{Limiter: limiter(t, limitgate.Req{Rate: limitgate.PerDay(1), Burst: 5}), Key: grpclimit.Everybody}},
+		Sleep: func(_ context.Context, now limitgate.Time, _ time.Duration) (limitgate.Time, error) {
+			return now, errors.New("stopped")
+		},
+	})
+	if err := call(t.Context(), in, "/s/M", nil); err != nil {
+		t.Fatal(err)
+	}
+	err := call(t.Context(), in, "/s/M", func() error { t.Error("the call went on"); return nil })
+	if status.Code(err) != codes.Unknown {
+		t.Errorf("got %v, want the error of the wait", err)
+	}
+}
