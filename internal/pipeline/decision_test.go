@@ -151,6 +151,15 @@ func TestStrangersAskForThemselves(t *testing.T) {
 	if got, want := g.files.file("acc").Text(), `"GET /mine HTTP/1.1" GET /mine`; !strings.Contains(got, want) {
 		t.Errorf("behind a PROXY line: got %s, want %s", got, want)
 	}
+	// Who comes over a unix socket is trusted as unix:, and not otherwise.
+	for from, want := range map[string]string{"127.0.0.1": `"GET /mine `, "unix:": `"GET /other `} {
+		g := start(t, strings.Replace(decisionConf, "limit_decision;", "limit_decision from=forwarded; set_real_ip_from "+from+";", 1))
+		g.conn.PeerAddr = netip.AddrPort{}
+		g.ask("GET /mine HTTP/1.1", "Host: front", "X-Forwarded-Uri: /other")
+		if got := g.files.file("acc").Text(); !strings.Contains(got, want) {
+			t.Errorf("a unix socket, set_real_ip_from %s: got %s, want %s", from, got, want)
+		}
+	}
 	// Without set_real_ip_from nobody is trusted.
 	g = start(t, strings.Replace(decisionConf, "set_real_ip_from 127.0.0.1;", "", 1))
 	g.ask(forged...)
