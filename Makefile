@@ -60,11 +60,15 @@ lint:
 
 INPROCESS = $$(go list ./... | grep -v -e /conformance -e /examples)
 
+# Packages with long tests of one goroutine, which the race detector skips (racing.Alone).
+ALONE = $$(git grep -l 'racing[.]Alone(t)' -- '*_test.go' | grep -v ^memzone/ | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
 # Everything in one process, under the race detector and in random order; then the tests that count allocations and system
-# calls, which the detector would spoil, and the zone with yields between any two of its steps.
+# calls, which the detector would spoil, those it would make long, and the zone with yields between any two of its steps.
 check:
 	go test -race -shuffle=on $(INPROCESS)
 	go test -run 'Alloc|Garbage|Cost' $(INPROCESS)
+	go test $(ALONE)
 	go test -tags inject ./memzone
 	go test -race -tags inject -run HotKeyIn ./memzone
 
