@@ -134,7 +134,7 @@ func TestObserverThatPanicsHoldsNothing(t *testing.T) {
 }
 
 // Twenty failures at once on a limit of which only successes count leave the count as it was. (field case 60)
-func TestFailuresAreGivenBackExactly(t *testing.T) {
+func TestField60FailuresAreGivenBackExactly(t *testing.T) {
 	l := limiter(t, limitgate.Count{Limit: 30, Window: time.Hour, Windowing: limitgate.Fixed})
 	in := with(t, grpclimit.Config{Limits: []grpclimit.Limit{{
 		Limiter: l, Key: grpclimit.Everybody, Counts: func(o grpclimit.Outcome) bool { return !grpclimit.Failed(o) },
