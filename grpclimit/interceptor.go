@@ -1,6 +1,7 @@
 package grpclimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -76,7 +77,7 @@ func (in *Interceptor) begin(ctx context.Context, c Call) (v *admit.Visit, f Ref
 	f.Err = a.Err
 	f.Limit, f.Says = in.says(a.Limit)
 	if a.Left {
-		return nil, f, status.FromContextError(ctx.Err()).Err()
+		return nil, f, status.FromContextError(cmp.Or(ctx.Err(), a.Err)).Err() // a wait may break off for a reason of its own
 	}
 	f.RetryAfter = a.RetryAfter()
 	if in.config.Refuse != nil {

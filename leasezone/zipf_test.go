@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/racing"
 )
 
 // zipf draws keys: the k-th with a share of 1/k^s.
@@ -140,6 +141,7 @@ func (z *zipfLoad) run(t testing.TB) {
 // TestZipf: on a Zipf load, with demand ten times what the limits admit, at most 0.05 calls a decision, and nearly as much is admitted
 // as without leases, and no more.
 func TestZipf(t *testing.T) {
+	racing.Alone(t)
 	z := zipfLoad{keys: 1_000, decisions: 900_000, instances: 1, burst: 100}
 	z.run(t)
 	t.Logf("%.4f calls a decision; admitted %.4f, without leases %.4f; %.3f of what was borrowed went back; %d keys at their limit", z.calls, z.admitted, z.strict, z.returned, z.over)

@@ -1,6 +1,7 @@
 package sqllimit
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -102,7 +103,7 @@ func (m *Middleware) begin(ctx context.Context, s Statement) (*admit.Visit, erro
 	}
 	m.told(ctx, s, v.End(ctx))
 	if a.Left {
-		return nil, ctx.Err()
+		return nil, cmp.Or(ctx.Err(), a.Err) // a wait may break off for a reason of its own
 	}
 	f := &Refusal{RetryAfter: a.RetryAfter(), Err: a.Err}
 	if a.Limit >= 0 {

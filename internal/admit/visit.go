@@ -49,11 +49,10 @@ func (v *Visit) Key() []byte { return v.keys }
 // appended or the cost is below 1, the limit takes no part. It tells whether it does.
 func (v *Visit) Count(limit int, key []byte, cost limitgate.Cost) bool {
 	from := len(v.keys)
-	v.keys = key
-	if len(key) == from || cost < 1 {
-		v.keys = key[:from]
+	if len(key) <= from || cost < 1 { // who has nothing to append may well give nothing at all
 		return false
 	}
+	v.keys = key
 	s := &v.requests
 	if v.gate.conns[limit] {
 		s = &v.conns
@@ -93,12 +92,20 @@ func (v *Visit) Ask(ctx context.Context) (a Answer) {
 func (v *Visit) end(ctx context.Context, now limitgate.Time) limitgate.Time {
 	end := limitgate.Never
 	if w := v.gate.config.Wait; w > 0 {
-		end = now.Add(w)
+		end = after(now, w)
 	}
 	if t, ok := ctx.Deadline(); ok {
-		end = min(end, now.Add(time.Until(t)))
+		end = min(end, after(now, time.Until(t)))
 	}
 	return end
+}
+
+// after is now.Add(d), at most the end of time.
+func after(now limitgate.Time, d time.Duration) limitgate.Time {
+	if d > 0 && now > limitgate.Never-limitgate.Time(d) {
+		return limitgate.Never
+	}
+	return now.Add(d)
 }
 
 // name sets the keys of the legs, now that their memory moves no more.

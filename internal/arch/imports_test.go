@@ -16,7 +16,7 @@ var imports = map[string][]string{
 	"adaptive":                  {"."},
 	"internal/overload":         {"."},
 	"httplimit":                 {".", "adaptive", "internal/admit", "internal/limitfields", "internal/trust"},
-	"zonetest":                  {".", "internal/vectors"},
+	"zonetest":                  {".", "internal/racing", "internal/vectors"},
 	"grpclimit":                 {".", "adaptive", "internal/admit", "internal/trust"},
 	"sqllimit":                  {".", "internal/admit"},
 	"internal/genshapes":        {},
