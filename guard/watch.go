@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -71,7 +72,7 @@ func (s *Store) Watch(ctx context.Context, w Watching) {
 		case <-timer.C:
 		}
 		now, every := limitgate.Now(), w.Every
-		if !s.sign(ctx, now, w) {
+		if err := s.sign(ctx, now, w); err != nil && !s.refusal(err) {
 			every /= 10 // so that it is soon known whether the store is out
 		}
 		s.settle(ctx, now)
@@ -79,27 +80,42 @@ func (s *Store) Watch(ctx context.Context, w Watching) {
 	}
 }
 
-// sign signs the roster, unless the store is down and not to be tried yet, and tells whether it is signed.
-func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) bool {
+// sign signs the roster, unless the store is down and not to be tried yet. An error tells why it is not signed.
+func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) error {
 	s.mu.Lock()
 	t, ok := s.breaker.probe(now)
 	s.mu.Unlock()
 	if !ok {
-		return false
+		return errSpared
 	}
 	var live []string
 	err, _ := s.made(ctx, now, t, func(ctx context.Context) (err error) {
 		live, err = w.Roster.Sign(ctx, w.Name, keeps*w.Every)
 		return err
 	})
-	if err != nil {
-		return false
-	}
 	s.mu.Lock()
-	s.peers.call(now, live, keeps*w.Every)
-	s.live.Store(int64(len(s.peers)))
+	news := false
+	if strange := s.refusal(err); ctx.Err() == nil {
+		news = strange && !s.strange
+		s.strange = strange
+	}
+	phase := s.breaker.phase
+	if err == nil {
+		s.peers.call(now, s.elsewhere, keeps*w.Every)
+		s.elsewhere = nil
+		s.peers.call(now, live, keeps*w.Every)
+		s.live.Store(int64(len(s.peers)))
+	}
 	s.mu.Unlock()
-	return true
+	if news && s.tell != nil {
+		s.tell(Event{Time: now, Phase: phase, Roster: true, Err: err})
+	}
+	return err
+}
+
+// refusal tells whether an error is the answer of a store that is in order.
+func (s *Store) refusal(err error) bool {
+	return err != nil && !errors.Is(err, errSpared) && !errors.Is(err, context.DeadlineExceeded) && !s.outage(err)
 }
 
 // settle gives back places that waited for the store.
@@ -132,5 +148,8 @@ func (s *Store) rest(now limitgate.Time, every time.Duration) time.Duration {
 func (s *Store) Peers() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.elsewhere != nil {
+		return slices.Sorted(slices.Values(s.elsewhere))
+	}
 	return slices.Sorted(maps.Keys(s.peers))
 }

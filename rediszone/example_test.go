@@ -280,6 +280,16 @@ func ExampleNotes_Read() {
 	// Output: 7 true true
 }
 
+// What nobody needs any more is taken away only if it still says what it said.
+func ExampleNotes_Drop() {
+	store := nowhere()
+	defer store.Close()
+	notes, _ := rediszone.NewNotes(store, "")
+	err := notes.Drop(context.Background(), map[string]string{"greeting": "good morning"})
+	fmt.Println(err != nil)
+	// Output: true
+}
+
 func ExampleInspect() {
 	store := nowhere()
 	defer store.Close()

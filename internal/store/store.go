@@ -24,10 +24,12 @@ type Config struct {
 	Access Access
 	// Name is this instance's among those that share the store.
 	Name string
+	// Peers are the instances that were last seen by the store that this one replaces.
+	Peers []string
 	// Say takes what is worth a line in the error log.
 	Say func(level errorlog.Level, line string)
-	// Read takes all notes of the store whenever they have changed.
-	Read func(notes map[string]string)
+	// Read takes all notes of the store whenever they have changed, and tells those that are of no use any more.
+	Read func(notes map[string]string) (over map[string]string)
 }
 
 // Access is what a store wants to know before it answers. It is comparable, so that a changed password is a changed store, and it
@@ -120,9 +122,9 @@ func Open(c Config) (*Store, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Store{spec: c.Spec, access: c.Access, far: far, notes: notes, stop: stop}
-	s.guard = guard.New(guard.Config{Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Tell: func(e guard.Event) {
+	s.guard = guard.New(guard.Config{Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Peers: c.Peers, Tell: func(e guard.Event) {
 		level := errorlog.Error
-		if e.Fallback == 0 && e.Phase != guard.Down {
+		if e.Fallback == 0 && e.Phase != guard.Down && !e.Roster {
 			level = errorlog.Notice
 		}
 		c.Say(level, fmt.Sprintf("limit_store %q: %s", c.Spec.Name, e))
@@ -136,22 +138,30 @@ func Open(c Config) (*Store, error) {
 	// Owned by s, ends with Close.
 	go func() {
 		defer s.done.Done()
-		s.follow(ctx, c.Read)
+		s.follow(ctx, &c)
 	}()
 	return s, nil
 }
 
-// follow reads the notes whenever they have changed. What can't be read stays as it was read last.
-func (s *Store) follow(ctx context.Context, take func(map[string]string)) {
-	version := ""
+// follow reads the notes whenever they have changed, and takes away those of no use. What can't be read stays as it was read last.
+func (s *Store) follow(ctx context.Context, c *Config) {
+	version, told := "", false
 	for tick := time.NewTicker(reading); ; {
 		if s.guard.Stats().Phase == guard.Up {
 			bounded, cancel := context.WithTimeout(ctx, readTimeout)
 			now, list, err := s.notes.Read(bounded, version)
-			cancel()
 			if err == nil && list != nil {
 				version = now
-				take(list)
+				if over := c.Read(list); len(over) > 0 {
+					_ = s.notes.Drop(bounded, over) // or the next time
+				}
+			}
+			cancel()
+			// An outage is told by who guards the store.
+			if wrong := err != nil && !rediszone.Outage(err); wrong != told {
+				if told = wrong; told {
+					c.Say(errorlog.Error, fmt.Sprintf("limit_store %q: numbers that are set for keys can't be read: %s", c.Spec.Name, err))
+				}
 			}
 		}
 		select {
