@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/store"
@@ -56,7 +57,8 @@ func (u *zoneUse) openStore(spec conf.LimitStore, access store.Access) error {
 	s := zs.stores[spec.Name]
 	if s == nil || !s.Same(spec, access) {
 		opened, err := store.Open(store.Config{Spec: spec, Access: access, Name: zs.instance, Say: zs.tell,
-			Read: func(notes map[string]string) { zs.keys.read(spec.Name, notes) }})
+			Read:   func(notes map[string]string) { zs.keys.read(spec.Name, notes) },
+			Recall: func(zone, key string) { zs.recall(spec.Name, zone, key) }})
 		if err != nil {
 			return err
 		}
@@ -84,6 +86,22 @@ func (u *zoneUse) closeStores() {
 	zs.mu.Unlock()
 	for _, s := range last {
 		s.Close()
+	}
+}
+
+// recall gives up what is borrowed from a store for a key of a zone.
+func (zs *zones) recall(store, zone, key string) {
+	zs.mu.Lock()
+	defer zs.mu.Unlock()
+	for _, z := range zs.byName {
+		if z.name != zone || z.store == nil || z.store.Name() != store {
+			continue
+		}
+		if l, leased := z.far.Inner().(interface {
+			Forget(now limitgate.Time, key string)
+		}); leased {
+			l.Forget(zs.now(), key)
+		}
 	}
 }
 

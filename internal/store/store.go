@@ -28,6 +28,8 @@ type Config struct {
 	Say func(level errorlog.Level, line string)
 	// Read takes all notes of the store whenever they have changed.
 	Read func(notes map[string]string)
+	// Recall is told of a key of a zone that an instance has reset: what is borrowed for it is worth nothing any more. May be nil.
+	Recall func(zone, key string)
 }
 
 // Access is what a store wants to know before it answers. It is comparable, so that a changed password is a changed store, and it
@@ -94,6 +96,7 @@ type Store struct {
 	notes  *rediszone.Notes
 	stop   context.CancelFunc
 	done   sync.WaitGroup // who watches and who reads
+	calls  recalls
 }
 
 // reading is how often instances look for changed notes, and how long that may take.
@@ -119,7 +122,7 @@ func Open(c Config) (*Store, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Store{spec: c.Spec, access: c.Access, far: far, notes: notes, stop: stop}
+	s := &Store{spec: c.Spec, access: c.Access, far: far, notes: notes, stop: stop, calls: recalls{tell: c.Recall}}
 	s.guard = guard.New(guard.Config{Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Tell: func(e guard.Event) {
 		level := errorlog.Error
 		if e.Fallback == 0 && e.Phase != guard.Down {
@@ -148,11 +151,13 @@ func (s *Store) follow(ctx context.Context, take func(map[string]string)) {
 		if s.guard.Stats().Phase == guard.Up {
 			bounded, cancel := context.WithTimeout(ctx, readTimeout)
 			now, list, err := s.notes.Read(bounded, version)
-			cancel()
 			if err == nil && list != nil {
 				version = now
+				s.calls.read(list)
 				take(list)
 			}
+			s.forgetRecalls(bounded)
+			cancel()
 		}
 		select {
 		case <-ctx.Done():
