@@ -4,7 +4,7 @@
 
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise. PostgreSQL's programs are in a
 # folder of their own.
-NEEDS := nginx wrk gcc strace openssl redis-server
+NEEDS := nginx caddy haproxy wrk gcc strace openssl redis-server
 
 .PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis adaptive suite fuzz docs faults agreement bench-replay shared
 
@@ -60,11 +60,15 @@ lint:
 
 INPROCESS = $$(go list ./... | grep -v -e /conformance -e /examples)
 
+# Packages with long tests of one goroutine, which the race detector skips (racing.Alone).
+ALONE = $$(git grep -l 'racing[.]Alone(t)' -- '*_test.go' | grep -v ^memzone/ | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
 # Everything in one process, under the race detector and in random order; then the tests that count allocations and system
-# calls, which the detector would spoil, and the zone with yields between any two of its steps.
+# calls, which the detector would spoil, those it would make long, and the zone with yields between any two of its steps.
 check:
 	go test -race -shuffle=on $(INPROCESS)
 	go test -run 'Alloc|Garbage|Cost' $(INPROCESS)
+	go test $(ALONE)
 	go test -tags inject ./memzone
 	go test -race -tags inject -run HotKeyIn ./memzone
 

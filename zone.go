@@ -24,10 +24,11 @@ const (
 	KindSliding  Kind = 6 // Count in a sliding window: see sliding.go
 	KindLog      Kind = 7 // Count by an exact log: no word can hold it, see log.go
 	KindPace     Kind = 8 // Pace: the theoretical arrival time in ns since the epoch
+	KindTally    Kind = 9 // of limitgate's rate limit service, which counts what it refuses as well
 )
 
 // kindNames are the kinds for messages, by number.
-var kindNames = [...]string{"none", "req", "req (nginx arithmetic)", "conn", "token", "fixed window", "sliding window", "log", "pace"}
+var kindNames = [...]string{"none", "req", "req (nginx arithmetic)", "conn", "token", "fixed window", "sliding window", "log", "pace", "tally"}
 
 // String names the kind for messages.
 func (k Kind) String() string {

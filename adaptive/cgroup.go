@@ -41,6 +41,9 @@ func group2(root string) source {
 		return nil
 	}
 	top := filepath.Join(root, "sys/fs/cgroup")
+	if _, err := os.Stat(filepath.Join(top, name, "cpu.stat")); err != nil {
+		name = "/" // a container that sees its own group as the root, but has the name that others call it by
+	}
 	return group{
 		usage: func() (time.Duration, bool) {
 			text, err := os.ReadFile(filepath.Join(top, name, "cpu.stat"))

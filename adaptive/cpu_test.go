@@ -58,6 +58,12 @@ func TestProcessor(t *testing.T) {
 			"sys/fs/cgroup/pods/a/cpu.max":  "max 100000\n",
 			"sys/fs/cgroup/pods/a/cpu.stat": "usage_usec 0\n",
 		}, map[string]string{"sys/fs/cgroup/pods/a/cpu.stat": "usage_usec 400000\n"}, 200},
+		{"v2, seen from inside", map[string]string{
+			"proc/self/cgroup":       "0::/system.slice/docker-1.scope\n",
+			"proc/stat":              stat1,
+			"sys/fs/cgroup/cpu.max":  "50000 100000\n",
+			"sys/fs/cgroup/cpu.stat": "usage_usec 0\n",
+		}, map[string]string{"sys/fs/cgroup/cpu.stat": "usage_usec 250000\n"}, 250},
 		{"v2 without a quota: the machine", map[string]string{
 			"proc/self/cgroup":       "0::/\n",
 			"proc/stat":              stat1,

@@ -8,7 +8,7 @@
 //	}
 //	defer func() { t.Done(limitgate.Now(), adaptive.Answered) }()
 //
-// Package httplimit takes a Limiter as it is (Config.Adaptive), and the gateway makes them of `limit_conn ZONE adaptive`.
+// Packages httplimit and grpclimit take a Limiter as it is (Config.Adaptive), and the gateway makes them of `limit_conn ZONE adaptive`.
 //
 // # How
 //

@@ -91,12 +91,14 @@ func (e *Estimate) Base() time.Duration { return time.Duration(e.base) }
 
 // Begin tells of a request that begins at now.
 func (e *Estimate) Begin(c *Config, now limitgate.Time) Mark {
+	e.rewind(now)
 	e.inFlight++
 	return Mark{now, e.seen.begin(c, now, e.inFlight)}
 }
 
 // End learns from a request that ended at now, of whose time the backend took a part or all. It tells whether the limit may have changed.
 func (e *Estimate) End(c *Config, now limitgate.Time, m Mark, took time.Duration, o Outcome) bool {
+	e.rewind(now)
 	e.inFlight--
 	if o == Left && float64(took) > e.base*far {
 		o = Answered
@@ -123,6 +125,20 @@ func (e *Estimate) End(c *Config, now limitgate.Time, m Mark, took time.Duration
 	e.limit = min(max(e.limit, float64(c.Min)), float64(c.Max))
 	w.next(now, e.inFlight)
 	return true
+}
+
+// back is how far the clock must have gone back to be believed: a request's time may be a little old when it is told of.
+const back = time.Second
+
+// rewind begins the window again after the clock went back: until the time that was, it would not end. What is at work then tells
+// nothing, and what was to come at a time comes as much sooner.
+func (e *Estimate) rewind(now limitgate.Time) {
+	gone := e.seen.from.Sub(now)
+	if e.seen.serial == 0 || gone < back {
+		return
+	}
+	e.due, e.since = e.due.Add(-gone), e.since.Add(-gone)
+	e.seen.next(now, e.inFlight)
 }
 
 // move sets the limit by what a window saw.

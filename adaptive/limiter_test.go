@@ -160,6 +160,38 @@ func TestDoneTwiceAndTheClockBack(t *testing.T) {
 	none.Done(1, Answered)
 }
 
+// A clock that goes back, by an hour here, makes the limit no blinder than it was: it learns what happens then, and probes.
+func TestAClockThatGoesBackIsFollowed(t *testing.T) {
+	l := limiter(t, Config{Initial: 200})
+	now := serve(l, limitgate.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), 200, 5*ms, 1000, Answered)
+	before := l.Limit()
+	open, _ := l.Acquire(now)
+	now = serve(l, now.Add(-time.Hour), 200, 5*ms, 200, Dropped)
+	if got := l.Limit(); got > before/2 {
+		t.Errorf("got a limit of %d after a second of drops, was %d, want at most half", got, before)
+	}
+	open.Done(now, Answered)
+	now = serve(l, now, 200, 5*ms, 1000, Answered)
+	if got := l.Limit(); got < before/2 {
+		t.Errorf("got a limit of %d after five good seconds, want it up again from %d", got, before)
+	}
+	// The next probe comes as soon as it would have: ten times as slow is found out about, and not taken for a queue.
+	now = serve(l, now.Add(-time.Hour), 200, 50*ms, 2000, Answered)
+	if got := l.estimate.Base(); got < 40*ms {
+		t.Errorf("got a time without load of %v, want about 50ms", got)
+	}
+	if l.InFlight() != 0 {
+		t.Errorf("got %d in flight, want none", l.InFlight())
+	}
+	// A little old is no clock that goes back.
+	serial := l.estimate.seen.serial
+	late, _ := l.Acquire(now.Add(-10 * ms))
+	late.Done(now, Answered)
+	if got := l.estimate.seen.serial; got > serial+1 {
+		t.Errorf("got window %d after %d: an old time began a new one", got, serial)
+	}
+}
+
 // TestRequestsThatNeverEndStopNothing: one in five is a stream that stays.
 func TestRequestsThatNeverEndStopNothing(t *testing.T) {
 	l := limiter(t, Config{Initial: 100})

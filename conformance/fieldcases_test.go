@@ -19,12 +19,12 @@ import (
 // Rows of the list that are not here, and why:
 //
 //	27	a cap of 10 B/s: internal/phase/shape.TestTenBytesASecond, with the clock passed in
-//	28	its second half, one rate shared by a key's answers: limit_bandwidth is not part of this version
-//	30	a refusal that is held back: reject_delay is not part of this version
 //	31	its second half, a warning of a balancer that is counted: internal/phase/limit.TestABalancerThatIsCounted
-//	42, 43	places of instances that died: one limit across instances is not part of this version
+//	42, 43	places of instances that died, or whose store did: rediszone and httplimit, TestField42 and TestField43
+//	60, 95	what does not count, and refusals that are not tried again: httplimit and grpclimit, TestField60 and TestField95
+//	92	Retry-After: internal/phase/limit.TestRetryAfterIsHonest, and httplimit, grpclimit and retry, TestField92
 //
-// Of 1, 7, 8, 12, 14, 15, 31, 34 and 38 the list also wants a warning of a checker, which is not part of this version.
+// Of 1, 7, 8, 12, 14, 15, 31, 34 and 38 the list also wants a warning of a checker: internal/lint.
 
 // instant is when the stories with a clock of their own begin.
 var instant = limitgate.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))

@@ -30,6 +30,13 @@ var scheduling = map[string]bool{"futex": true, "epoll_pwait": true, "nanosleep"
 func TestSystemCallsOfAProxiedRequest(t *testing.T) {
 	strace := gatewaytest.Need(t, "strace")
 	b := startBackend(t)
+	for name, limit := range map[string]string{"a fixed limit": "100", "a limit that finds itself": "adaptive"} {
+		t.Run(name, func(t *testing.T) { costOfAProxiedRequest(t, strace, b, limit) })
+	}
+}
+
+func costOfAProxiedRequest(t *testing.T, strace string, b *backend, limit string) {
+	t.Helper()
 	conf := fmt.Sprintf(`
 worker_processes 1;
 events {}
@@ -42,11 +49,11 @@ http {
 	server {
 		listen 127.0.0.1:@8080@;
 		location / {
-			limit_req zone=r burst=100000 nodelay; limit_conn c 100;
+			limit_req zone=r burst=100000 nodelay; limit_conn c %s;
 			proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection "";
 		}
 	}
-}`, b.addr)
+}`, b.addr, limit)
 	const few, many = 100, 1100
 	base, more := countCalls(t, strace, conf, few), countCalls(t, strace, conf, many)
 	if more["recvmsg"] < many {

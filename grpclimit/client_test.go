@@ -36,7 +36,7 @@ const retryUnavailable = `{"methodConfig": [{"name": [{}], "retryPolicy": {
 
 // A client that tries again what is UNAVAILABLE makes one attempt at what is refused. (field case 95) That its policy is at work
 // shows where the limit can't be asked: that is UNAVAILABLE.
-func TestRefusalIsNotTriedAgain(t *testing.T) {
+func TestField95RefusalIsNotTriedAgain(t *testing.T) {
 	bad, err := limitgate.NewLimiter(broken{memzone.New(memzone.Config{})}, once)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/adaptive"
 	"github.com/limitgate/limitgate/internal/admit"
 )
 
@@ -63,6 +64,12 @@ type Config struct {
 	// Limits of calls are asked together, then those of kind limitgate.Conn. At most 64.
 	Limits []Limit
 
+	// Adaptive is a limit of all calls at once that finds itself; nil: none. It is asked last, waits for nothing, and what it refuses is
+	// given back to the others, with RetryInfo of a second. UNAVAILABLE, and deadlines that pass, tell it that there is too much to do,
+	// on a client RESOURCE_EXHAUSTED too. A stream holds its place until it ends, and its time tells nothing: how long it lasts is up to
+	// who reads it. In dry run it follows only what it would admit.
+	Adaptive *adaptive.Limiter
+
 	// Skip tells of calls that no limit counts; nil: none.
 	Skip func(ctx context.Context, c Call) bool
 
@@ -99,7 +106,7 @@ type Event struct {
 
 // Validate says what is wrong with c.
 func (c Config) Validate() error {
-	if len(c.Limits) == 0 || len(c.Limits) > maxLimits {
+	if len(c.Limits) == 0 && c.Adaptive == nil || len(c.Limits) > maxLimits {
 		return fmt.Errorf("%d limits of calls: between 1 and %d", len(c.Limits), maxLimits)
 	}
 	if c.Wait < 0 {

@@ -6,7 +6,7 @@
 //	limit := grpclimit.New(limiter, grpclimit.ClientNetwork(trusted...))
 //	grpc.NewServer(grpc.UnaryInterceptor(limit.UnaryServer), grpc.StreamInterceptor(limit.StreamServer))
 //
-// A [Config] has several limits at once, limits of single methods, costs, dry run, and what a refusal says.
+// A [Config] has several limits at once, limits of single methods, one that finds itself, costs, dry run, and what a refusal says.
 //
 // # Refusals
 //

@@ -29,7 +29,7 @@ func retryAfter(t *testing.T, err error) time.Duration {
 }
 
 // RetryInfo is honest: a moment sooner the call is refused, then it is admitted. (field case 92)
-func TestRetryInfoIsHonest(t *testing.T) {
+func TestField92RetryInfoIsHonest(t *testing.T) {
 	for name, a := range map[string]limitgate.Algorithm{
 		"req":     limitgate.Req{Rate: limitgate.PerMinute(7), Burst: 2, NoDelay: true},
 		"token":   limitgate.Token{Rate: limitgate.PerMinute(13), Capacity: 3},
@@ -70,7 +70,7 @@ func TestRetryInfoIsHonest(t *testing.T) {
 }
 
 // A caller whose handler hangs past its deadline, again and again, leaves nothing behind. (field case 40)
-func TestHangingHandlersLeaveNothing(t *testing.T) {
+func TestField40HangingHandlersLeaveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := limiter(t, limitgate.Conn{Limit: 2})
 		in := grpclimit.New(conn, grpclimit.Everybody)

@@ -1,6 +1,7 @@
 package grpclimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -42,7 +43,7 @@ func NewWith(c Config) (*Interceptor, error) {
 		in.settles = in.settles || c.Limits[i].Counts != nil
 	}
 	in.gate = admit.New(admit.Config{
-		Limiters: limiters, DryRun: c.DryRun, FailOpen: c.FailOpen, Wait: c.Wait, Now: c.Now, Sleep: c.Sleep,
+		Limiters: limiters, Adaptive: c.Adaptive, DryRun: c.DryRun, FailOpen: c.FailOpen, Wait: c.Wait, Now: c.Now, Sleep: c.Sleep,
 	})
 	return in, nil
 }
@@ -74,11 +75,9 @@ func (in *Interceptor) begin(ctx context.Context, c Call) (v *admit.Visit, f Ref
 	}
 	in.end(ctx, v, Outcome{Call: c}, false)
 	f.Err = a.Err
-	if a.Limit >= 0 {
-		f.Limit, f.Says = in.rules[a.Limit].Name, in.rules[a.Limit].says
-	}
+	f.Limit, f.Says = in.says(a.Limit)
 	if a.Left {
-		return nil, f, status.FromContextError(ctx.Err()).Err()
+		return nil, f, status.FromContextError(cmp.Or(ctx.Err(), a.Err)).Err() // a wait may break off for a reason of its own
 	}
 	f.RetryAfter = a.RetryAfter()
 	if in.config.Refuse != nil {
@@ -90,15 +89,24 @@ func (in *Interceptor) begin(ctx context.Context, c Call) (v *admit.Visit, f Ref
 	return nil, f, err
 }
 
+// says gives the name of the limit that an answer is from, and what it allows.
+func (in *Interceptor) says(limit int) (name, allows string) {
+	switch {
+	case limit >= 0:
+		return in.rules[limit].Name, in.rules[limit].says
+	case limit == admit.Adaptive:
+		return admit.NameAdaptive, admit.SaysAdaptive
+	}
+	return "", ""
+}
+
 // observe tells what was decided.
 func (in *Interceptor) observe(ctx context.Context, c Call, v *admit.Visit, a *admit.Answer) {
 	if in.config.Observe == nil {
 		return
 	}
 	e := Event{Verdict: a.Verdict, DryRun: in.config.DryRun, Err: a.Err}
-	if a.Limit >= 0 {
-		e.Limit = in.rules[a.Limit].Name
-	}
+	e.Limit, _ = in.says(a.Limit)
 	told := false
 	defer func() {
 		if !told { // it panicked, and so the call does not go on
@@ -117,11 +125,14 @@ func (in *Interceptor) end(ctx context.Context, v *admit.Visit, o Outcome, settl
 			in.config.Observe(ctx, o.Call, Event{Verdict: limitgate.Verdict{Leg: -1}, DryRun: in.config.DryRun, Err: err})
 		}
 	}()
+	if settle {
+		v.Learn(ended(ctx, o))
+	}
 	if !settle || !in.settles {
 		return
 	}
 	for i := range in.rules {
-		if counts := in.rules[i].Counts; counts != nil && !counts(o) {
+		if counts := in.rules[i].Counts; counts != nil && v.Charged(i) && !counts(o) {
 			err = errors.Join(err, v.GiveBack(ctx, i))
 		}
 	}

@@ -30,9 +30,8 @@ type Key func(ctx context.Context, c Call, b []byte) []byte
 // out is not limited.
 func (k Key) Or(other Key) Key {
 	return func(ctx context.Context, c Call, b []byte) []byte {
-		n := len(b)
-		if b = k(ctx, c, b); len(b) > n {
-			return b
+		if with := k(ctx, c, b); len(with) > len(b) {
+			return with
 		}
 		return other(ctx, c, b)
 	}
@@ -73,10 +72,11 @@ func Each(parts ...Key) Key {
 		start, some := len(b), false
 		for _, k := range parts {
 			at := len(b)
-			b = k(ctx, c, append(b, 0, 0, 0, 0))
-			size := len(b) - at - 4
-			binary.BigEndian.PutUint32(b[at:], uint32(size))
-			some = some || size > 0
+			b = append(b, 0, 0, 0, 0)
+			if with := k(ctx, c, b); len(with) > len(b) {
+				b, some = with, true
+			}
+			binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
 		}
 		if !some {
 			return b[:start]
@@ -117,7 +117,7 @@ func (c Client) Key() Key {
 		if !ok || p.Addr == nil {
 			return append(b, "nobody"...)
 		}
-		at := addrOf(p.Addr)
+		at := peerOf(p.Addr)
 		var lines []string
 		if clients.Trust(at) {
 			lines = metadata.ValueFromIncomingContext(ctx, name)
@@ -130,11 +130,15 @@ func (c Client) Key() Key {
 	}
 }
 
-// addrOf is the address of a peer; the zero one if it is none of IP.
-func addrOf(a net.Addr) netip.AddrPort {
-	if t, ok := a.(*net.TCPAddr); ok {
-		return t.AddrPort()
+// peerOf is who has an address.
+func peerOf(a net.Addr) trust.Peer {
+	switch t := a.(type) {
+	case *net.TCPAddr:
+		return trust.Peer{Addr: t.AddrPort()}
+	case *net.UnixAddr:
+		return trust.Peer{Unix: true}
 	}
-	at, _ := netip.ParseAddrPort(a.String())
-	return at
+	p := trust.PeerOf(a.String())
+	p.Unix = a.Network() == "unix"
+	return p
 }

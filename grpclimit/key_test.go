@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/adaptive"
 	"github.com/limitgate/limitgate/grpclimit"
 	"github.com/limitgate/limitgate/internal/racing"
 )
@@ -53,6 +54,9 @@ func TestClientNetwork(t *testing.T) {
 		"no address":          {grpclimit.Client{Trusted: trusted}, tcp("10.0.0.1:1"), []string{"x-forwarded-for", "unknown"}, "10.0.0.1/32"},
 		"own metadata":        {grpclimit.Client{Trusted: trusted, Metadata: "X-Real-IP"}, tcp("10.0.0.1:1"), []string{"x-real-ip", "192.0.2.7"}, "192.0.2.7/32"},
 		"unix":                {grpclimit.Client{}, &net.UnixAddr{Name: "@", Net: "unix"}, []string{"x-forwarded-for", "192.0.2.7"}, "unix:"},
+		"text without a port": {grpclimit.Client{}, text("2001:db8:1:2:3::9"), nil, "2001:db8:1:2::/64"},
+		"of IP alone":         {grpclimit.Client{}, &net.IPAddr{IP: net.ParseIP("192.0.2.7")}, nil, "192.0.2.7/32"},
+		"no socket of unix":   {grpclimit.Client{TrustUnix: true}, text("@"), []string{"x-forwarded-for", "192.0.2.7"}, "tcp:"},
 		"trusted unix":        {grpclimit.Client{TrustUnix: true}, &net.UnixAddr{Name: "@", Net: "unix"}, []string{"x-forwarded-for", "192.0.2.7"}, "192.0.2.7/32"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,6 +95,7 @@ func TestKeys(t *testing.T) {
 	server := incoming(t.Context(), tcp("192.0.2.7:1"), "x-api-key", "secret", "x-api-key", "second")
 	client := metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "mine")
 	c := grpclimit.Call{Method: "/s/M", Target: "dns:///host"}
+	none := grpclimit.Key(func(context.Context, grpclimit.Call, []byte) []byte { return nil })
 	for name, k := range map[string]struct {
 		key  grpclimit.Key
 		ctx  context.Context
@@ -106,6 +111,8 @@ func TestKeys(t *testing.T) {
 		"target":              {grpclimit.Target, server, c, "dns:///host"},
 		"everybody":           {grpclimit.Everybody, server, c, "*"},
 		"each":                {grpclimit.Each(grpclimit.Method, grpclimit.Metadata("x-other"), grpclimit.Metadata("x-api-key")), server, c, "\x00\x00\x00\x04/s/M\x00\x00\x00\x00\x00\x00\x00\x06secret"},
+		"nil":                 {grpclimit.Each(grpclimit.Method, none), server, c, "\x00\x00\x00\x04/s/M\x00\x00\x00\x00"},
+		"nil or":              {none.Or(grpclimit.Method), server, c, "/s/M"},
 		"each of nothing":     {grpclimit.Each(grpclimit.Metadata("a"), grpclimit.Metadata("b")), server, c, ""},
 	} {
 		if got := k.key(k.ctx, k.call, []byte("<")); string(got) != "<"+k.want {
@@ -159,6 +166,7 @@ func TestPassingAllocatesNothing(t *testing.T) {
 		limits []grpclimit.Limit
 		want   float64
 	}{
+		"adaptive": {nil, 0},
 		"peer":     {[]grpclimit.Limit{{Limiter: limiter(t, token), Key: grpclimit.ClientNetwork(netip.MustParsePrefix("10.0.0.0/8"))}}, 0},
 		"composed": {[]grpclimit.Limit{{Limiter: limiter(t, token), Key: grpclimit.Each(grpclimit.Method, grpclimit.ClientNetwork()), Methods: []string{"/s/*"}}}, 0},
 		"all": {[]grpclimit.Limit{
@@ -169,7 +177,7 @@ func TestPassingAllocatesNothing(t *testing.T) {
 		"metadata": {[]grpclimit.Limit{{Limiter: limiter(t, token), Key: grpclimit.Metadata("x-api-key")}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := with(t, grpclimit.Config{Limits: c.limits})
+			in := with(t, grpclimit.Config{Limits: c.limits, Adaptive: finds(t, adaptive.Config{})})
 			ctx, cancel := context.WithCancel(incoming(t.Context(), tcp("192.0.2.7:1"), "x-api-key", "secret"))
 			defer cancel()
 			info := &grpc.UnaryServerInfo{FullMethod: "/s/M"}

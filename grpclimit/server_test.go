@@ -134,7 +134,7 @@ func TestObserverThatPanicsHoldsNothing(t *testing.T) {
 }
 
 // Twenty failures at once on a limit of which only successes count leave the count as it was. (field case 60)
-func TestFailuresAreGivenBackExactly(t *testing.T) {
+func TestField60FailuresAreGivenBackExactly(t *testing.T) {
 	l := limiter(t, limitgate.Count{Limit: 30, Window: time.Hour, Windowing: limitgate.Fixed})
 	in := with(t, grpclimit.Config{Limits: []grpclimit.Limit{{
 		Limiter: l, Key: grpclimit.Everybody, Counts: func(o grpclimit.Outcome) bool { return !grpclimit.Failed(o) },
@@ -371,5 +371,22 @@ func TestDryRunAndSkipAndRefuse(t *testing.T) {
 	}})
 	if err := call(t.Context(), own, "/s/M", nil); !errors.Is(err, mine) {
 		t.Errorf("got %v, want my own error", err)
+	}
+}
+
+// A wait that breaks off for a reason of its own lets no call pass.
+func TestASleepThatFailsLetsNothingPass(t *testing.T) {
+	in := with(t, grpclimit.Config{
+		Limits: []grpclimit.Limit{{Limiter: limiter(t, limitgate.Req{Rate: limitgate.PerDay(1), Burst: 5}), Key: grpclimit.Everybody}},
+		Sleep: func(_ context.Context, now limitgate.Time, _ time.Duration) (limitgate.Time, error) {
+			return now, errors.New("stopped")
+		},
+	})
+	if err := call(t.Context(), in, "/s/M", nil); err != nil {
+		t.Fatal(err)
+	}
+	err := call(t.Context(), in, "/s/M", func() error { t.Error("the call went on"); return nil })
+	if status.Code(err) != codes.Unknown {
+		t.Errorf("got %v, want the error of the wait", err)
 	}
 }

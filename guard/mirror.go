@@ -101,8 +101,17 @@ func (s *share) divide(a limitgate.Algorithm, n int64) limitgate.Algorithm {
 			a.Windowing = limitgate.Sliding
 		}
 		return a
+	case counts:
+		s.times, s.whole = limitgate.Cost(n), a.Counts()
+		return a
 	}
 	return nil
+}
+
+// counts is an algorithm of elsewhere that counts in windows: how much one of them admits.
+type counts interface {
+	limitgate.Algorithm
+	Counts() int64
 }
 
 // slowest is the longest time one request may take.

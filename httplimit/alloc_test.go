@@ -4,8 +4,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/adaptive"
 	"github.com/limitgate/limitgate/internal/racing"
 )
 
@@ -19,6 +21,8 @@ func TestAllocationsOfPassing(t *testing.T) {
 		"several limits": {Config{Limits: []Limit{{Limiter: limiter(t, fast), Key: ClientNetwork()}, {Limiter: limiter(t, fast), Key: Each(Method, Pattern)}}}, 0},
 		// What follows the response is one object, for each request anew: a handler may keep it.
 		"places": {Config{Limits: []Limit{{Limiter: limiter(t, limitgate.Conn{Limit: 5}), Key: Everybody}}}, 1},
+		"waits":  {Config{Limits: []Limit{{Limiter: limiter(t, limitgate.Conn{Limit: 5}), Key: Everybody}}, Wait: time.Second}, 1},
+		"finds":  {Config{Adaptive: adaptiveLimit(t, adaptive.Config{})}, 1},
 		"counts": {Config{Limits: []Limit{{Limiter: limiter(t, fast), Key: Everybody, Counts: Failed}}}, 1},
 	}
 	for name, c := range cases {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/adaptive"
+	"github.com/limitgate/limitgate/internal/admit"
 	"github.com/limitgate/limitgate/internal/limitfields"
 )
 
@@ -76,7 +77,11 @@ type Config struct {
 	// with a problem of RFC 9457.
 	Refuse func(w http.ResponseWriter, r *http.Request, f Refusal)
 
-	// Observe is told of each request that was asked about, before it goes on; nil: nobody is.
+	// Wait is how long a request may wait for its turn and for a place together, if its context's deadline is not sooner. 0: for a turn
+	// that a limit promises as long as the client stays, for a place not at all.
+	Wait time.Duration
+
+	// Observe is told of each request that was asked about, before it goes on, and once more if giving back fails; nil: nobody is.
 	Observe func(r *http.Request, e Event)
 
 	Now func() limitgate.Time // nil: limitgate.Now
@@ -96,9 +101,9 @@ type Refusal struct {
 // Event is what was decided about a request.
 type Event struct {
 	limitgate.Verdict
-	Limit  string // the name of the limit that the verdict is from
+	Limit  string // the name of the limit that the verdict is from; "": none was asked
 	DryRun bool   // the request passes, whatever the verdict is
-	Err    error  // of a zone that could not decide; the verdict is Rejected then, whatever becomes of the request
+	Err    error  // of a zone, or of the context that ended while the request waited
 }
 
 // Validate says what is wrong with c.
@@ -108,6 +113,9 @@ func (c Config) Validate() error {
 	}
 	if c.Status != 0 && (c.Status < 400 || c.Status > 599) {
 		return fmt.Errorf("status %d of refusals: between 400 and 599", c.Status)
+	}
+	if c.Wait < 0 {
+		return fmt.Errorf("longest wait of a request: %v must not be negative", c.Wait)
 	}
 	if c.Headers > LegacyHeaders {
 		return fmt.Errorf("headers %d: NoHeaders, DraftHeaders or LegacyHeaders", c.Headers)
@@ -148,14 +156,13 @@ func (l *Limit) settles() bool { return l.Counts != nil || l.Settle != nil }
 
 // Middleware limits handlers. It is immutable, and safe for concurrent use; handlers that it wraps share its limits.
 type Middleware struct {
-	config   Config
-	requests []rule
-	conns    []rule
-	settles  bool // some limit of requests does
-	memory   sync.Pool
+	config Config
+	rules  []rule
+	gate   *admit.Gate
+	notes  sync.Pool
 }
 
-// rule is a limit with what its header fields say.
+// rule is a limit with what its header fields say, which is nothing of places.
 type rule struct {
 	*Limit
 	policy limitfields.Policy
@@ -176,17 +183,19 @@ func NewWith(c Config) (*Middleware, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	m := &Middleware{config: c}
+	m := &Middleware{config: c, rules: make([]rule, len(c.Limits))}
+	limiters := make([]*limitgate.Limiter, len(c.Limits))
 	for i := range c.Limits {
 		l := &c.Limits[i]
-		if l.isConn() {
-			m.conns = append(m.conns, rule{Limit: l})
-			continue
+		m.rules[i], limiters[i] = rule{Limit: l}, l.Limiter
+		if !l.isConn() {
+			m.rules[i].policy = limitfields.New(l.Name, l.Limiter.Algorithm())
 		}
-		m.requests = append(m.requests, rule{l, limitfields.New(l.Name, l.Limiter.Algorithm())})
-		m.settles = m.settles || l.settles()
 	}
-	m.memory.New = func() any { return m.newVisit() }
+	m.gate = admit.New(admit.Config{
+		Limiters: limiters, Adaptive: c.Adaptive, DryRun: c.DryRun, FailOpen: c.FailOpen, Wait: c.Wait, Now: c.Now, Sleep: c.Sleep,
+	})
+	m.notes.New = func() any { return &notes{} }
 	return m, nil
 }
 
@@ -201,12 +210,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Refuse == nil {
 		c.Refuse = refuse
-	}
-	if c.Now == nil {
-		c.Now = limitgate.Now
-	}
-	if c.Sleep == nil {
-		c.Sleep = limitgate.Sleep
 	}
 	return c
 }

@@ -12,8 +12,9 @@
 //
 // The limits of requests are asked together: one that refuses charges none, and of several delays the longest is waited for. A
 // delay ends early if the request's context does; what was charged is then given back. Limits of kind limitgate.Conn come after that,
-// so a request that waits holds no place, and what they refuse is given back to the others. A place is held until the handler
-// returns or panics, or, where the handler takes over the connection, until that is closed.
+// so a request that waits for its turn holds no place, and what they refuse is given back to the others. With Config.Wait a request
+// waits for a place too. A place is held until the handler returns or panics, or, where the handler takes over the connection, until
+// that is closed.
 //
 // # Settling
 //

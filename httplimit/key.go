@@ -16,9 +16,8 @@ type Key func(r *http.Request, b []byte) []byte
 // leaves it out is not limited.
 func (k Key) Or(other Key) Key {
 	return func(r *http.Request, b []byte) []byte {
-		n := len(b)
-		if b = k(r, b); len(b) > n {
-			return b
+		if with := k(r, b); len(with) > len(b) {
+			return with
 		}
 		return other(r, b)
 	}
@@ -28,6 +27,9 @@ func (k Key) Or(other Key) Key {
 // what has been verified before, such as an API key.
 func Header(name string) Key {
 	name = http.CanonicalHeaderKey(name)
+	if name == "Host" { // net/http keeps it elsewhere
+		return func(r *http.Request, b []byte) []byte { return append(b, r.Host...) }
+	}
 	return func(r *http.Request, b []byte) []byte {
 		if v := r.Header[name]; len(v) > 0 {
 			return append(b, v[0]...)
@@ -58,10 +60,10 @@ func Each(parts ...Key) Key {
 		for _, k := range parts {
 			at := len(b)
 			b = append(b, 0, 0, 0, 0)
-			b = k(r, b)
-			size := len(b) - at - 4
-			binary.BigEndian.PutUint32(b[at:], uint32(size))
-			some = some || size > 0
+			if with := k(r, b); len(with) > len(b) {
+				b, some = with, true
+			}
+			binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
 		}
 		if !some {
 			return b[:start]
@@ -90,7 +92,8 @@ type Client struct {
 // whoever holds the connection is the client: behind a balancer that is the balancer, for all.
 func ClientNetwork(trusted ...netip.Prefix) Key { return Client{Trusted: trusted}.Key() }
 
-// Key counts by the client's network. An address that can't be read counts as it is, together with all that are like it.
+// Key counts by the client's network. An address that can't be read counts as it is, together with all that are like it, and those who
+// come over a Unix socket count together.
 func (c Client) Key() Key {
 	clients := trust.NewClients(c.Trusted, c.TrustUnix, c.IPv4, c.IPv6)
 	field := http.CanonicalHeaderKey(c.Header)
@@ -98,12 +101,12 @@ func (c Client) Key() Key {
 		field = "X-Forwarded-For"
 	}
 	return func(r *http.Request, b []byte) []byte {
-		peer, _ := netip.ParseAddrPort(r.RemoteAddr) // none is no peer
+		peer := trust.PeerOf(r.RemoteAddr)
 		b, known := clients.Append(b, peer, r.Header[field])
 		switch {
 		case known:
 			return b
-		case r.RemoteAddr == "" || r.RemoteAddr == "@":
+		case peer.Unix:
 			return append(b, "unix:"...)
 		}
 		return append(b, r.RemoteAddr...)

@@ -33,7 +33,13 @@ func TestClientNetwork(t *testing.T) {
 		"zone":                {"[fe80::1%eth0]:1", nil, "fe80::/64"},
 		"unix":                {"@", []string{"203.0.113.9"}, "unix:"},
 		"nothing":             {"", nil, "unix:"},
-		"junk":                {"junk", nil, "junk"},
+		"junk":                {"junk", []string{"203.0.113.9"}, "junk"},
+		// Routers that name the client in the peer's place leave out the port.
+		"no port":         {"203.0.113.9", nil, "203.0.113.9/32"},
+		"IPv6, no port":   {"2001:db8:1:2:3::4", nil, "2001:db8:1:2::/64"},
+		"mapped, no port": {"::ffff:203.0.113.9", nil, "203.0.113.9/32"},
+		"proxy, no port":  {"10.0.0.1", []string{"203.0.113.9"}, "203.0.113.9/32"},
+		"path":            {"/run/x.sock", []string{"203.0.113.9"}, "unix:"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +60,12 @@ func TestClient(t *testing.T) {
 	if got, want := key(c.Key(), r), "198.51.100.0/24"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	for _, peer := range []string{"192.0.2.1", "junk", "pipe"} {
+		r.RemoteAddr = peer
+		if got := key(c.Key(), r); got == "198.51.100.0/24" {
+			t.Errorf("%s is believed, as if it came over a Unix socket", peer)
+		}
+	}
 }
 
 func TestKeys(t *testing.T) {
@@ -61,6 +73,7 @@ func TestKeys(t *testing.T) {
 	r.Pattern = "PUT /users/{id}"
 	r.SetPathValue("id", "7")
 	r.Header.Set("X-Api-Key", "k")
+	none := Key(func(*http.Request, []byte) []byte { return nil })
 	cases := map[string]struct {
 		key  Key
 		want string
@@ -76,11 +89,14 @@ func TestKeys(t *testing.T) {
 		"everybody":    {Everybody, "*"},
 		"each":         {Each(Method, Header("X-Other"), PathValue("id")), "\x00\x00\x00\x03PUT\x00\x00\x00\x00\x00\x00\x00\x017"},
 		"each of none": {Each(Header("X-Other"), PathValue("name")), ""},
+		"host":         {Header("host"), "example.com"},
+		"nil":          {Each(Method, none), "\x00\x00\x00\x03PUT\x00\x00\x00\x00"},
+		"nil or":       {none.Or(Method), "PUT"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := key(c.key, r); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
+			if got := string(c.key(r, []byte("<"))); got != "<"+c.want {
+				t.Errorf("got %q, want %q", got, "<"+c.want)
 			}
 		})
 	}

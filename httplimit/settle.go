@@ -1,11 +1,11 @@
 package httplimit
 
 import (
-	"context"
+	"errors"
 	"net/http"
 	"slices"
 
-	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/admit"
 )
 
 // Outcome is how a request ended.
@@ -26,70 +26,42 @@ func StatusIn(statuses ...int) func(Outcome) bool {
 }
 
 // follow runs next, and afterwards settles and gives back places, whatever way it ends.
-func (m *Middleware) follow(w http.ResponseWriter, r *http.Request, v *visit, settles bool, next http.Handler) {
-	t := &tracker{ResponseWriter: w, places: v.places[:len(v.conns)]}
+func (m *Middleware) follow(w http.ResponseWriter, r *http.Request, v *admit.Visit, settles bool, next http.Handler) {
+	t := &tracker{ResponseWriter: w, middleware: m, request: r, visit: v}
 	returned := false
-	defer func() {
-		// What is held hangs on the connection once that is taken over.
-		if !t.hijacked {
-			release(t.places)
-		}
-		m.leave(r, v, t, returned)
-		if settles {
-			m.settle(v, Outcome{Request: r, Status: t.end(returned), Bytes: t.bytes, Header: w.Header(), Panic: !returned})
-		}
-		if !t.hijacked {
-			m.done(v)
-		}
-	}()
+	defer func() { m.leave(v, t, settles, returned) }()
 	next.ServeHTTP(t.writer(), r)
 	returned = true
 }
 
-// release gives places back, in the order of their limits.
-func release(places []limitgate.Place) {
-	for i := range places {
-		// A zone that fails to take one back frees it when its time is over. There is nobody to tell.
-		_ = places[i].Release(context.Background())
+// leave ends a visit whose handler returned, or panicked.
+func (m *Middleware) leave(v *admit.Visit, t *tracker, settles, returned bool) {
+	var err error
+	defer func() {
+		// What is held hangs on the connection once that is taken over. A writer that somebody keeps holds nothing.
+		if !t.hijacked {
+			t.visit = nil
+			err = errors.Join(err, v.End(t.request.Context()))
+		}
+		m.told(t.request, err)
+	}()
+	v.Learn(ended(t, returned))
+	if settles {
+		err = m.settle(v, Outcome{Request: t.request, Status: t.end(returned), Bytes: t.bytes, Header: t.Header(), Panic: !returned})
 	}
 }
 
 // settle gives back what does not count, and takes what a request has cost in the end.
-func (m *Middleware) settle(v *visit, o Outcome) {
-	ctx := context.Background() // a client that left stops no accounting
-	now := m.config.Now()
-	for i, l := range v.rules {
-		leg := v.legs[i : i+1]
-		switch {
+func (m *Middleware) settle(v *admit.Visit, o Outcome) (err error) {
+	ctx := o.Request.Context()
+	for i := range m.rules {
+		switch l := &m.rules[i]; {
+		case !v.Charged(i):
 		case l.Counts != nil && !l.Counts(o):
-			_ = limitgate.RefundAll(ctx, now, leg) // see giveBack
+			err = errors.Join(err, v.GiveBack(ctx, i))
 		case l.Settle != nil:
-			final := max(l.Settle(o), 0)
-			more := final - leg[0].Cost
-			if more < 0 {
-				_ = limitgate.RefundAll(ctx, now, leg)
-				more = final
-			}
-			spend(ctx, now, l.Limiter, leg[0].Key, more)
+			err = errors.Join(err, v.Settle(ctx, i, l.Settle(o)))
 		}
 	}
-}
-
-// spend takes cost, or as much as is left.
-func spend(ctx context.Context, now limitgate.Time, l *limitgate.Limiter, key string, cost limitgate.Cost) {
-	const tries = 4 // others may be faster: then less is left
-	for range tries {
-		if cost < 1 {
-			return
-		}
-		d, err := l.TakeAt(ctx, now, key, cost)
-		if err != nil || d.Admitted() {
-			return
-		}
-		left, err := l.CheckAt(ctx, now, key, 1)
-		if err != nil || !left.Admitted() {
-			return
-		}
-		cost = min(cost, limitgate.Cost(left.Remaining)+1)
-	}
+	return err
 }

@@ -26,7 +26,7 @@ func left(l *limitgate.Limiter, c *clock) int64 {
 }
 
 // Field case 60: 20 requests at once that all fail and do not count, against a limit of 5.
-func TestWhatDoesNotCountIsGivenBackExactly(t *testing.T) {
+func TestField60WhatDoesNotCountIsGivenBackExactly(t *testing.T) {
 	for _, a := range []limitgate.Algorithm{
 		limitgate.Token{Rate: limitgate.PerHour(1), Capacity: 5},
 		limitgate.Req{Rate: limitgate.PerHour(1), Burst: 4, NoDelay: true},
@@ -145,9 +145,9 @@ func TestARequestWithoutAPlaceIsNotCharged(t *testing.T) {
 	}
 }
 
-// TestTakenOverConnection: a hijacked connection holds its place until it is closed, however often; a failed upgrade frees it at
+// TestField46TakenOverConnection: a hijacked connection holds its place until it is closed, however often; a failed upgrade frees it at
 // once (field case 46).
-func TestTakenOverConnection(t *testing.T) {
+func TestField46TakenOverConnection(t *testing.T) {
 	places := limiter(t, limitgate.Conn{Limit: 1})
 	c := newClock()
 	taken := make(chan net.Conn, 1)

@@ -7,16 +7,18 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/admit"
 )
 
 // tracker sees how a response goes. It is made for one request and not used again: a handler may keep it.
 type tracker struct {
 	http.ResponseWriter
-	places   []limitgate.Place
-	status   int
-	bytes    int64
-	hijacked bool
+	middleware *Middleware
+	request    *http.Request
+	visit      *admit.Visit // nil: it has ended
+	status     int
+	bytes      int64
+	hijacked   bool
 }
 
 // The forms of a tracker: what a handler finds by asking for an interface is what the response can do.
@@ -146,10 +148,10 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	h.hijacked = true
-	if len(h.places) == 0 {
+	if h.visit == nil || !h.visit.Holds() {
 		return c, rw, nil
 	}
-	held := &heldConn{Conn: c, places: h.places}
+	held := &heldConn{Conn: c, tracker: h.tracker}
 	if half, ok := c.(halfCloser); ok {
 		return &halfConn{held, half}, rw, nil
 	}
@@ -159,15 +161,16 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // heldConn gives places back when it is closed.
 type heldConn struct {
 	net.Conn
-	places []limitgate.Place
-	closed atomic.Bool
+	tracker *tracker
+	closed  atomic.Bool
 }
 
 // Close implements net.Conn.
 func (c *heldConn) Close() error {
 	err := c.Conn.Close()
 	if !c.closed.Swap(true) {
-		release(c.places)
+		r := c.tracker.request
+		c.tracker.middleware.told(r, c.tracker.visit.Release(r.Context()))
 	}
 	return err
 }

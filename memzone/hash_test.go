@@ -8,10 +8,13 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/limitgate/limitgate/internal/racing"
 )
 
 // TestHashAvalanche: each bit of a key, of any length, moves each bit of the hash half of the time.
 func TestHashAvalanche(t *testing.T) {
+	racing.Alone(t)
 	const tries = 1024
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 100} {

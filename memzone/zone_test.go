@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/racing"
 )
 
 func TestLayout(t *testing.T) {
@@ -212,6 +213,7 @@ func TestAllLate(t *testing.T) {
 
 // TestCapacity: to a zone that holds Capacity keys, less than one in 10,000 new ones finds no drained state in its places.
 func TestCapacity(t *testing.T) {
+	racing.Alone(t)
 	ctx := context.Background()
 	for _, size := range []int{1 << 20, 4 << 20} {
 		for _, a := range []limitgate.Algorithm{

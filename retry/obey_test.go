@@ -26,7 +26,7 @@ func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // A client that obeys what httplimit says is admitted by its second attempt, whatever the limit is. (field case 92)
-func TestObedientClientIsAdmitted(t *testing.T) {
+func TestField92ObedientClientIsAdmitted(t *testing.T) {
 	for name, a := range map[string]limitgate.Algorithm{
 		"req":     limitgate.Req{Rate: limitgate.PerMinute(7), Burst: 2, NoDelay: true},
 		"token":   limitgate.Token{Rate: limitgate.PerMinute(13), Capacity: 3},

@@ -189,6 +189,7 @@ func (c *Course) pause(f Failure) time.Duration {
 		}
 		bound *= 2
 	}
+	bound = min(bound, longest)
 	hint := time.Duration(0)
 	if f.Hinted {
 		hint = min(max(f.Hint, 0), longest)

@@ -16,7 +16,8 @@ import (
 
 // Config is all that a Transport can do.
 type Config struct {
-	// Next sends the requests; nil: http.DefaultTransport.
+	// Next sends the requests; nil: http.DefaultTransport. A body that does not end is closed while it is read, which those of
+	// http.Transport allow.
 	Next http.RoundTripper
 
 	Policy Policy
@@ -125,12 +126,18 @@ func idempotent(r *http.Request) bool {
 	return len(r.Header["Idempotency-Key"]) > 0
 }
 
-// after reads Retry-After: seconds, or a date, which is read against the answer's own Date, so that no two clocks have to agree.
-func after(h http.Header, now limitgate.Time) (time.Duration, bool) {
-	text := strings.TrimSpace(h.Get("Retry-After"))
-	if text == "" {
-		return 0, false
+// after reads Retry-After: of several lines the longest, so that none is broken.
+func after(h http.Header, now limitgate.Time) (hint time.Duration, hinted bool) {
+	for _, line := range h["Retry-After"] {
+		if d, ok := wait(strings.TrimSpace(line), h.Get("Date"), now); ok {
+			hint, hinted = max(hint, d), true
+		}
 	}
+	return hint, hinted
+}
+
+// wait reads seconds, or a date, which is read against the answer's own, so that no two clocks have to agree.
+func wait(text, date string, now limitgate.Time) (time.Duration, bool) {
 	if n, err := strconv.ParseUint(text, 10, 63); err == nil {
 		return time.Duration(min(n, uint64(longest/time.Second))) * time.Second, true
 	} else if errors.Is(err, strconv.ErrRange) && strings.Trim(text, "0123456789") == "" {
@@ -140,19 +147,26 @@ func after(h http.Header, now limitgate.Time) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		return max(at.Sub(date), 0), true
+	from, err := http.ParseTime(date)
+	if err != nil {
+		from = time.Unix(0, int64(now))
 	}
-	return max(limitgate.At(at).Sub(now), 0), true
+	return min(max(at.Sub(from), 0), longest), true // Sub has no year that is too far
 }
 
-// most is how much of a dropped answer is read so that its connection can be used again.
-const most = 64 << 10
+// most is how much of a dropped answer is read so that its connection can be used again, and soon in which time: a server that does
+// not end its refusals must not hold up who would have had them at once.
+const (
+	most = 64 << 10
+	soon = 100 * time.Millisecond
+)
 
-// drop reads what is left of an answer, if that is not much, and closes it.
+// drop reads what is left of an answer, if that is not much and there soon, and closes it.
 func drop(body io.ReadCloser) {
-	// Neither error says anything of the next attempt.
+	// None of the errors says anything of the next attempt. A body of http.Transport may be closed while it is read.
+	stop := time.AfterFunc(soon, func() { _ = body.Close() }) // the timer's goroutine ends with the close
 	_, _ = io.CopyN(io.Discard, body, most)
+	stop.Stop()
 	_ = body.Close()
 }
 

@@ -35,21 +35,43 @@ func (c Class) String() string {
 	return "Class(" + strconv.Itoa(int(c)) + ")"
 }
 
-// Classify gives the class of a statement by its first word. A WITH or an EXPLAIN is a Write if INSERT, UPDATE, DELETE or MERGE stands
-// anywhere in it outside of quotes and comments, and else a Read. Of several statements in one text the first decides. A function that
-// a SELECT calls may change what it likes.
+// Classify gives the class of a statement by its first word. A WITH or an EXPLAIN is a Write if INSERT, UPDATE, DELETE, MERGE or
+// REPLACE INTO stands anywhere in it outside of quotes and comments, and else a Read; what databases read in different ways, such as a
+// backslash in quotes, is a Write if any of them does. Of several statements in one text the first decides. A function that a SELECT
+// calls may change what it likes.
 func Classify(text string) Class {
 	t := tokens{rest: text}
 	c := class(t.word())
 	if c != byContent {
 		return c
 	}
-	for w := t.word(); w != ""; w = t.word() {
-		if changes(w) {
+	ways := ways(t.rest)
+	for w := way(0); w <= allWays; w++ {
+		if w&^ways == 0 && (&tokens{rest: t.rest, way: w, begun: true}).change() {
 			return Write
 		}
 	}
 	return Read
+}
+
+// way is how a text is read where databases differ.
+type way uint8
+
+const (
+	escapes  way = 1 << iota // a backslash in quotes hides what follows: MySQL, E'' in PostgreSQL
+	brackets                 // [a name]: SQL Server, SQLite
+	hashes                   // # begins a comment: MySQL
+	allWays  = escapes | brackets | hashes
+)
+
+// ways are those in which it matters how a text is read.
+func ways(text string) (some way) {
+	for i, c := range []byte(`\[#`) {
+		if strings.IndexByte(text, c) >= 0 {
+			some |= 1 << i
+		}
+	}
+	return some
 }
 
 // byContent is the class of words after which the rest decides.
@@ -80,14 +102,24 @@ func class(word string) Class {
 	return Other
 }
 
-// changes tells of the words by which a WITH changes rows.
-func changes(word string) bool {
-	return strings.EqualFold(word, "insert") || strings.EqualFold(word, "update") || strings.EqualFold(word, "delete") || strings.EqualFold(word, "merge")
+// change tells whether there is a word by which a WITH changes rows.
+func (t *tokens) change() bool {
+	replace := false // a function too, unless INTO follows
+	for w := t.word(); w != ""; w = t.word() {
+		switch {
+		case strings.EqualFold(w, "insert"), strings.EqualFold(w, "update"), strings.EqualFold(w, "delete"), strings.EqualFold(w, "merge"),
+			replace && strings.EqualFold(w, "into"):
+			return true
+		}
+		replace = strings.EqualFold(w, "replace")
+	}
+	return false
 }
 
 // tokens reads the words of a statement.
 type tokens struct {
 	rest  string
+	way   way
 	begun bool // a word was read
 }
 
@@ -104,9 +136,13 @@ func (t *tokens) word() string {
 			t.rest, t.begun = s[n:], true
 			return s[:n]
 		case c == '\'' || c == '"' || c == '`':
-			t.skip(1, s[:1])
-		case len(s) > 1 && s[:2] == "--", c == '#' && !t.begun: // later a # may be an operator
+			t.quoted(c)
+		case c == '[' && t.way&brackets != 0:
+			t.skip(1, "]")
+		case len(s) > 1 && s[:2] == "--", c == '#' && (!t.begun || t.way&hashes != 0): // later a # may be an operator
 			t.skip(1, "\n")
+		case len(s) > 2 && s[:3] == "/*!": // MySQL does what stands there
+			t.rest = s[3:]
 		case len(s) > 1 && s[:2] == "/*":
 			t.comment()
 		case c == '$':
@@ -137,7 +173,21 @@ func (t *tokens) skip(n int, end string) {
 	t.rest = ""
 }
 
-// comment skips a comment, and those in it.
+// quoted skips what stands in quotes.
+func (t *tokens) quoted(quote byte) {
+	for i := 1; i < len(t.rest); i++ {
+		switch c := t.rest[i]; {
+		case c == quote:
+			t.rest = t.rest[i+1:]
+			return
+		case c == '\\' && t.way&escapes != 0:
+			i++
+		}
+	}
+	t.rest = ""
+}
+
+// comment skips a comment, and those in it. Where these do not all end, comments are none in comments: it ends with the first end.
 func (t *tokens) comment() {
 	depth := 0
 	for i := 0; i+1 < len(t.rest); i++ {
@@ -153,13 +203,13 @@ func (t *tokens) comment() {
 			}
 		}
 	}
-	t.rest = ""
+	t.skip(2, "*/")
 }
 
 // dollar skips a text of PostgreSQL between $tag$ and $tag$, or the sign alone, as in $1.
 func (t *tokens) dollar() {
 	n := 1
-	for n < len(t.rest) && letter(t.rest[n]) {
+	for n < len(t.rest) && (letter(t.rest[n]) || n > 1 && t.rest[n] >= '0' && t.rest[n] <= '9') {
 		n++
 	}
 	if n == len(t.rest) || t.rest[n] != '$' {

@@ -34,7 +34,7 @@ type Limit struct {
 // rollback.
 type Outcome struct {
 	Statement
-	Err error
+	Err error // of a query the first that reading its rows or closing them gave
 }
 
 // Failed tells of statements that ended with an error.

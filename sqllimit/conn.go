@@ -66,13 +66,14 @@ func (c *conn) transaction(ctx context.Context, run func() (driver.Tx, error)) (
 	return c.open, nil
 }
 
-// Close closes the connection, and with it a transaction that nobody ended.
+// Close closes the connection, and with it a transaction that nobody ended, also where the driver panics.
 func (c *conn) Close() error {
-	err := c.Conn.Close()
-	if c.open != nil {
-		c.open.over(driver.ErrBadConn)
-	}
-	return err
+	defer func() {
+		if c.open != nil {
+			c.open.over(driver.ErrBadConn)
+		}
+	}()
+	return c.Conn.Close()
 }
 
 // tx is a limited transaction.
@@ -82,17 +83,19 @@ type tx struct {
 	visit *admit.Visit // nil: nobody counts it
 }
 
-// Commit commits.
+// Commit commits. The transaction is over then, also where the driver panics.
 func (t *tx) Commit() error {
-	err := t.Tx.Commit()
-	t.over(err)
+	err := errPanicked
+	defer func() { t.over(err) }()
+	err = t.Tx.Commit()
 	return err
 }
 
 // Rollback rolls back.
 func (t *tx) Rollback() error {
-	err := t.Tx.Rollback()
-	t.over(errors.Join(errRolledBack, err))
+	err := errPanicked
+	defer func() { t.over(errors.Join(errRolledBack, err)) }()
+	err = t.Tx.Rollback()
 	return err
 }
 

@@ -1,6 +1,7 @@
 package sqllimit
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -137,8 +138,10 @@ func (r *fakeRows) Next(dest []driver.Value) error {
 	dest[0] = int64(r.left)
 	return nil
 }
-func (r *fakeRows) HasNextResultSet() bool                     { _ = r.f.call("HasNextResultSet"); return false }
-func (r *fakeRows) NextResultSet() error                       { _ = r.f.call("NextResultSet"); return io.EOF }
+func (r *fakeRows) HasNextResultSet() bool { _ = r.f.call("HasNextResultSet"); return false }
+func (r *fakeRows) NextResultSet() error {
+	return cmp.Or(r.f.call("NextResultSet"), io.EOF)
+}
 func (r *fakeRows) ColumnTypeScanType(int) reflect.Type        { return reflect.TypeFor[int64]() }
 func (r *fakeRows) ColumnTypeDatabaseTypeName(int) string      { return "FAKE" }
 func (r *fakeRows) ColumnTypeLength(int) (int64, bool)         { return 7, true }

@@ -21,9 +21,8 @@ type Key func(ctx context.Context, s Statement, b []byte) []byte
 // limited.
 func (k Key) Or(other Key) Key {
 	return func(ctx context.Context, s Statement, b []byte) []byte {
-		n := len(b)
-		if b = k(ctx, s, b); len(b) > n {
-			return b
+		if with := k(ctx, s, b); len(with) > len(b) {
+			return with
 		}
 		return other(ctx, s, b)
 	}
@@ -42,10 +41,11 @@ func Each(parts ...Key) Key {
 		start, some := len(b), false
 		for _, k := range parts {
 			at := len(b)
-			b = k(ctx, s, append(b, 0, 0, 0, 0))
-			size := len(b) - at - 4
-			binary.BigEndian.PutUint32(b[at:], uint32(size))
-			some = some || size > 0
+			b = append(b, 0, 0, 0, 0)
+			if with := k(ctx, s, b); len(with) > len(b) {
+				b, some = with, true
+			}
+			binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
 		}
 		if !some {
 			return b[:start]

@@ -1,6 +1,7 @@
 package sqllimit
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -102,7 +103,7 @@ func (m *Middleware) begin(ctx context.Context, s Statement) (*admit.Visit, erro
 	}
 	m.told(ctx, s, v.End(ctx))
 	if a.Left {
-		return nil, ctx.Err()
+		return nil, cmp.Or(ctx.Err(), a.Err) // a wait may break off for a reason of its own
 	}
 	f := &Refusal{RetryAfter: a.RetryAfter(), Err: a.Err}
 	if a.Limit >= 0 {
@@ -150,7 +151,7 @@ func (m *Middleware) end(ctx context.Context, v *admit.Visit, o Outcome) {
 		return
 	}
 	for i := range m.rules {
-		if counts := m.rules[i].Counts; counts != nil && !counts(o) {
+		if counts := m.rules[i].Counts; counts != nil && v.Charged(i) && !counts(o) {
 			err = errors.Join(err, v.GiveBack(ctx, i))
 		}
 	}

@@ -20,8 +20,10 @@ type rows struct {
 }
 
 // Next reads a row.
-func (r *rows) Next(dest []driver.Value) error {
-	err := r.Rows.Next(dest)
+func (r *rows) Next(dest []driver.Value) error { return r.read(r.Rows.Next(dest)) }
+
+// read keeps the first error of reading.
+func (r *rows) read(err error) error {
 	if err != nil && r.err == nil && !errors.Is(err, io.EOF) {
 		r.err = err
 	}
@@ -30,14 +32,26 @@ func (r *rows) Next(dest []driver.Value) error {
 
 // Close closes the rows, and ends the statement, once, also where the driver panics.
 func (r *rows) Close() error {
+	err := errPanicked
 	defer func() {
 		if v := r.visit; v != nil {
 			r.visit = nil
+			_ = r.read(err)
 			r.m.end(context.Background(), v, Outcome{r.statement, r.err})
 		}
 	}()
-	return r.Rows.Close()
+	err = r.Rows.Close()
+	return err
 }
+
+// nextSets are rows that may have others behind them.
+type nextSets struct{ r *rows }
+
+// HasNextResultSet tells whether there are others.
+func (n nextSets) HasNextResultSet() bool { return n.r.Rows.(nextResultSet).HasNextResultSet() }
+
+// NextResultSet goes on to them.
+func (n nextSets) NextResultSet() error { return n.r.read(n.r.Rows.(nextResultSet).NextResultSet()) }
 
 // What rows may be able to do beyond driver.Rows, without driver.Rows itself, of which there is to be one only.
 type (

@@ -43,8 +43,8 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
-		}{w, w.Rows.(nextResultSet)}
+			nextSets
+		}{w, nextSets{w}}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -55,9 +55,9 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType)}
+		}{w, nextSets{w}, w.Rows.(scanType)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -68,9 +68,9 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			databaseTypeName
-		}{w, w.Rows.(nextResultSet), w.Rows.(databaseTypeName)}
+		}{w, nextSets{w}, w.Rows.(databaseTypeName)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -82,10 +82,10 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			databaseTypeName
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(databaseTypeName)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(databaseTypeName)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -96,9 +96,9 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			length
-		}{w, w.Rows.(nextResultSet), w.Rows.(length)}
+		}{w, nextSets{w}, w.Rows.(length)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -110,10 +110,10 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			length
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(length)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(length)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -125,10 +125,10 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			databaseTypeName
 			length
-		}{w, w.Rows.(nextResultSet), w.Rows.(databaseTypeName), w.Rows.(length)}
+		}{w, nextSets{w}, w.Rows.(databaseTypeName), w.Rows.(length)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -141,11 +141,11 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			databaseTypeName
 			length
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(length)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(length)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -156,9 +156,9 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			nullable
-		}{w, w.Rows.(nextResultSet), w.Rows.(nullable)}
+		}{w, nextSets{w}, w.Rows.(nullable)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -170,10 +170,10 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			nullable
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(nullable)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(nullable)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -185,10 +185,10 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			databaseTypeName
 			nullable
-		}{w, w.Rows.(nextResultSet), w.Rows.(databaseTypeName), w.Rows.(nullable)}
+		}{w, nextSets{w}, w.Rows.(databaseTypeName), w.Rows.(nullable)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -201,11 +201,11 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			databaseTypeName
 			nullable
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(nullable)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(nullable)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -217,10 +217,10 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			length
 			nullable
-		}{w, w.Rows.(nextResultSet), w.Rows.(length), w.Rows.(nullable)}
+		}{w, nextSets{w}, w.Rows.(length), w.Rows.(nullable)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -233,11 +233,11 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			length
 			nullable
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(length), w.Rows.(nullable)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(length), w.Rows.(nullable)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -250,11 +250,11 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			databaseTypeName
 			length
 			nullable
-		}{w, w.Rows.(nextResultSet), w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(nullable)}
+		}{w, nextSets{w}, w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(nullable)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -268,11 +268,11 @@ var rowsShapes0 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			databaseTypeName
 			length
 			nullable
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(nullable)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(nullable)}
 	},
 }

@@ -15,9 +15,9 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -29,10 +29,10 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -44,10 +44,10 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			databaseTypeName
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(databaseTypeName), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(databaseTypeName), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -60,11 +60,11 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			databaseTypeName
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -76,10 +76,10 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			length
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(length), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(length), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -92,11 +92,11 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			length
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(length), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(length), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -109,11 +109,11 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			databaseTypeName
 			length
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -127,12 +127,12 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			databaseTypeName
 			length
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -144,10 +144,10 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			nullable
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(nullable), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(nullable), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -160,11 +160,11 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			nullable
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(nullable), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(nullable), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -177,11 +177,11 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			databaseTypeName
 			nullable
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(databaseTypeName), w.Rows.(nullable), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(databaseTypeName), w.Rows.(nullable), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -195,12 +195,12 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			databaseTypeName
 			nullable
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(nullable), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(nullable), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -213,11 +213,11 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			length
 			nullable
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(length), w.Rows.(nullable), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(length), w.Rows.(nullable), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -231,12 +231,12 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			length
 			nullable
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(length), w.Rows.(nullable), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(length), w.Rows.(nullable), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -250,12 +250,12 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			databaseTypeName
 			length
 			nullable
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(nullable), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(nullable), w.Rows.(precisionScale)}
 	},
 	func(w *rows) driver.Rows {
 		return struct {
@@ -270,12 +270,12 @@ var rowsShapes1 = [...]func(w *rows) driver.Rows{
 	func(w *rows) driver.Rows {
 		return struct {
 			*rows
-			nextResultSet
+			nextSets
 			scanType
 			databaseTypeName
 			length
 			nullable
 			precisionScale
-		}{w, w.Rows.(nextResultSet), w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(nullable), w.Rows.(precisionScale)}
+		}{w, nextSets{w}, w.Rows.(scanType), w.Rows.(databaseTypeName), w.Rows.(length), w.Rows.(nullable), w.Rows.(precisionScale)}
 	},
 }

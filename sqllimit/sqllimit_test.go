@@ -52,22 +52,39 @@ func TestClassify(t *testing.T) {
 		"WITH a AS (SELECT b #> '{c}') DELETE FROM t":                    Write,
 		"WITH deleted AS (SELECT updated_at, insert_id FROM t) SELECT 1": Read,
 		"WITH a AS (SELECT /* delete */ 1) SELECT 1":                     Read,
-		"CREATE TABLE t (a int)":                                         DDL,
-		"alter table t":                                                  DDL,
-		"DROP TABLE t":                                                   DDL,
-		"TRUNCATE t":                                                     DDL,
-		"GRANT ALL ON t TO u":                                            DDL,
-		"BEGIN":                                                          Other,
-		"SET x = 1":                                                      Other,
-		"CALL f()":                                                       Other,
-		"selection":                                                      Other,
-		"":                                                               Other,
-		"'":                                                              Other,
-		"/*":                                                             Other,
-		"--":                                                             Other,
-		"$$":                                                             Other,
-		"WITH":                                                           Read,
-		"äselect":                                                        Other,
+		// What databases read in different ways.
+		"/* a /* b */ DELETE FROM t":                              Write,
+		"/*!50000 DELETE FROM t */":                               Write,
+		"/*+ hint */ SELECT 1":                                    Read,
+		`WITH a AS (SELECT 'a\'') DELETE FROM t`:                  Write,
+		`WITH a AS (SELECT E'it\'s') DELETE FROM t`:               Write,
+		`WITH a AS (SELECT "it\"s") DELETE FROM t`:                Write,
+		`WITH a AS (SELECT 'c:\') DELETE FROM t`:                  Write,
+		`WITH a AS (SELECT 'c:\') SELECT 1`:                       Read,
+		"WITH [it's] AS (SELECT 1) DELETE FROM t":                 Write,
+		"WITH a AS (SELECT b['it']) DELETE FROM t":                Write,
+		"WITH a AS (SELECT b['x']) SELECT [a b]":                  Read,
+		"WITH a AS (SELECT 1) # it's\n DELETE FROM t":             Write,
+		"WITH a AS (SELECT 1 # 2) DELETE FROM t":                  Write,
+		"WITH a AS (SELECT $t1$ ' $t1$) DELETE FROM t":            Write,
+		"WITH a AS (SELECT 1) REPLACE INTO t SELECT * FROM a":     Write,
+		"WITH a AS (SELECT replace(b, 'c', 'd')) SELECT * FROM a": Read,
+		"CREATE TABLE t (a int)":                                  DDL,
+		"alter table t":                                           DDL,
+		"DROP TABLE t":                                            DDL,
+		"TRUNCATE t":                                              DDL,
+		"GRANT ALL ON t TO u":                                     DDL,
+		"BEGIN":                                                   Other,
+		"SET x = 1":                                               Other,
+		"CALL f()":                                                Other,
+		"selection":                                               Other,
+		"":                                                        Other,
+		"'":                                                       Other,
+		"/*":                                                      Other,
+		"--":                                                      Other,
+		"$$":                                                      Other,
+		"WITH":                                                    Read,
+		"äselect":                                                 Other,
 	} {
 		if got := Classify(text); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
@@ -79,7 +96,7 @@ func TestClassify(t *testing.T) {
 }
 
 func FuzzClassify(f *testing.F) {
-	for _, s := range []string{"WITH a AS (SELECT $x$ insert $x$) SELECT '", "/*/", "$", "$a", "\"", "-", "#", "1e", "with\x80"} {
+	for _, s := range []string{"WITH a AS (SELECT $x$ insert $x$) SELECT '", "/*/", "$", "$a", "\"", "-", "#", "1e", "with\x80", "with '\\", "with [", "with #", "/*!", "with /* /* */"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

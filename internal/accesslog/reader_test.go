@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/limitgate/limitgate/internal/logformat"
+	"github.com/limitgate/limitgate/internal/racing"
 )
 
 // line is a line of a common log, so many milliseconds into a day.
@@ -504,6 +505,7 @@ func TestBrokenBeforeAnyText(t *testing.T) {
 
 // TestLongFirstLine: a format is recognised behind first lines that are longer than what is looked at otherwise, and by them.
 func TestLongFirstLine(t *testing.T) {
+	racing.Alone(t)
 	good := line(0, 1)
 	long := strings.Replace(good, `"-"`+"\n", `"`+strings.Repeat("a", 2*sniffed)+`"`+"\n", 1)
 	noise := strings.Repeat("n", 3*sniffed) + "\n"
@@ -548,6 +550,7 @@ func TestDoubt(t *testing.T) {
 
 // TestManyFilesTakeNoMemory: what waits for its turn and what had it are a few words each, whatever they are packed by.
 func TestManyFilesTakeNoMemory(t *testing.T) {
+	racing.Alone(t)
 	const files = 300
 	dir := t.TempDir()
 	var names []string

@@ -3,5 +3,5 @@
 // goroutine.
 //
 // The limits of requests are asked together and the longest of their delays is waited for; those of kind limitgate.Conn come after
-// that, so that what waits for a turn holds no place. What they refuse is given back to the others.
+// that, so that what waits for a turn holds no place, and last one that finds itself. What they refuse is given back to the others.
 package admit

@@ -6,12 +6,16 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/adaptive"
 )
 
 // Config is what a gate asks, and how.
 type Config struct {
 	// Limiters are the limits, at most 64. Visits name them by their index.
 	Limiters []*limitgate.Limiter
+
+	// Adaptive is a limit of all work at once that finds itself, which is asked last, and does not wait; nil: none.
+	Adaptive *adaptive.Limiter
 
 	// DryRun asks and lets everything pass at once.
 	DryRun bool
@@ -63,7 +67,7 @@ type Answer struct {
 	// wait for its turn it is Rejected, and tells how much later its turn is than it could have waited.
 	limitgate.Verdict
 
-	Limit int   // the limit it is from; -1: none was asked
+	Limit int   // the limit it is from, or Adaptive; -1: none was asked
 	Err   error // of a zone that could not decide, or of the context that ended while the work waited
 
 	Refused bool // it does not go on, and nothing is charged or held

@@ -113,9 +113,10 @@ func (w *waiter) tell() {
 
 // take asks for the places once.
 func (v *Visit) take(ctx context.Context, now limitgate.Time) Answer {
-	a := Answer{}
+	a := Answer{Limit: -1}
 	a.Verdict, a.Err = limitgate.AcquireAll(ctx, now, v.conns.legs, v.places)
-	return v.judge(a, &v.conns)
+	v.judge(&a, &v.conns)
+	return a
 }
 
 // acquire takes the places, and waits for them behind those who already do, where the gate has work wait.

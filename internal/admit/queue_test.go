@@ -2,6 +2,7 @@ package admit
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -176,5 +177,54 @@ func TestPlacesUnderLoad(t *testing.T) {
 	}
 	if got := remaining(t, conn, "k"); got != 3 || g.queues.some.Load() != 0 {
 		t.Errorf("got %d places free and %d waiting, want 3 and 0", got, g.queues.some.Load())
+	}
+}
+
+// Those who may wait as long as there is time do, and sooner deadlines hold beside it.
+func TestTheLongestWaitThereIs(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"of the gate": math.MaxInt64, "of the context": time.Hour * 24 * 365 * 250} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conn, req := limiter(t, limitgate.Conn{Limit: 1}), limiter(t, limitgate.Req{Rate: limitgate.PerMinute(1), Burst: 5})
+				far, cancel := context.WithDeadline(t.Context(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+				defer cancel()
+				g := New(Config{Limiters: []*limitgate.Limiter{conn}, Wait: wait})
+				first := begin(g, "k")
+				first.Ask(far)
+				time.AfterFunc(time.Minute, func() { _ = first.End(far) })
+				start := time.Now()
+				if a := begin(g, "k").Ask(far); a.Refused || time.Since(start) > time.Minute+again {
+					t.Errorf("got %+v after %v, want the place after a minute", a, time.Since(start))
+				}
+				turns := New(Config{Limiters: []*limitgate.Limiter{req}, Wait: wait})
+				begin(turns, "k").Ask(far)
+				soon, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				start = time.Now()
+				if a := begin(turns, "k").Ask(soon); !a.Refused || a.Left || time.Since(start) != 0 {
+					t.Errorf("got %+v after %v, want a refusal at once: the turn is in a minute", a, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// A key function that has nobody to count may give nothing at all, whatever stands before its key.
+func TestNoKeyAtAllTakesNoPart(t *testing.T) {
+	req, conn := limits(t)
+	g := New(Config{Limiters: []*limitgate.Limiter{req, conn}})
+	v := g.Visit()
+	v.Count(0, append(v.Key(), 'k'), 1)
+	if v.Count(1, nil, 1) {
+		t.Error("a limit without a key takes part")
+	}
+	if a := v.Ask(t.Context()); a.Refused || a.Limit != 0 {
+		t.Errorf("got %+v, want it to go on by limit 0", a)
+	}
+	if got := remaining(t, req, "k"); got != 3 {
+		t.Errorf("got %d left, want 3", got)
+	}
+	if err := v.End(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

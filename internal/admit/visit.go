@@ -3,10 +3,10 @@ package admit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/adaptive"
 )
 
 // Visit is one piece of work: whom each limit counts it for, and what it was charged and holds. Its memory is the gate's.
@@ -16,6 +16,10 @@ type Visit struct {
 	requests side
 	conns    side
 	places   []limitgate.Place
+	ticket   adaptive.Ticket
+	at       limitgate.Time // when the limits of requests were asked
+	known    bool           // they have said something
+	charged  bool           // they have charged the work, and not all of it is given back
 	calm     detached
 }
 
@@ -42,42 +46,44 @@ func (detached) Err() error                  { return nil }
 func (v *Visit) Key() []byte { return v.keys }
 
 // Count has a limit count the work for what was appended to Key, at a cost, which limits of places have none of. If nothing was
-// appended or the cost is below 1, the limit takes no part.
-func (v *Visit) Count(limit int, key []byte, cost limitgate.Cost) {
+// appended or the cost is below 1, the limit takes no part. It tells whether it does.
+func (v *Visit) Count(limit int, key []byte, cost limitgate.Cost) bool {
 	from := len(v.keys)
-	v.keys = key
-	if len(key) == from || cost < 1 {
-		v.keys = key[:from]
-		return
+	if len(key) <= from || cost < 1 { // who has nothing to append may well give nothing at all
+		return false
 	}
+	v.keys = key
 	s := &v.requests
 	if v.gate.conns[limit] {
 		s = &v.conns
 	}
 	s.legs = append(s.legs, limitgate.Leg{Limiter: v.gate.config.Limiters[limit], Cost: cost})
 	s.spans = append(s.spans, span{limit, from, len(key)})
+	return true
 }
 
 // Ask decides: it returns when the work goes on, or does not.
-func (v *Visit) Ask(ctx context.Context) Answer {
+func (v *Visit) Ask(ctx context.Context) (a Answer) {
 	g := v.gate
 	now := g.config.Now()
 	end := v.end(ctx, now)
 	v.requests.name(v.keys)
 	v.conns.name(v.keys)
-	a := Answer{Verdict: limitgate.Verdict{Leg: -1}, Limit: -1}
+	a.Leg, a.Limit = -1, -1
 	if len(v.requests.legs) > 0 {
-		if a = v.ask(ctx, now); a.Refused {
-			return a
+		v.ask(ctx, now, &a)
+		if a.Delay() > 0 && !a.Refused && !g.config.DryRun {
+			now = v.wait(ctx, now, end, &a)
 		}
-		if a.Delay() > 0 && !g.config.DryRun {
-			if now, a = v.wait(ctx, now, end, a); a.Refused {
-				return a
-			}
+		if a.Refused {
+			return a
 		}
 	}
 	if len(v.conns.legs) > 0 {
 		a = v.hold(ctx, now, end, a)
+	}
+	if g.config.Adaptive != nil && !a.Refused {
+		a = v.enter(ctx, now, a)
 	}
 	return a
 }
@@ -86,12 +92,20 @@ func (v *Visit) Ask(ctx context.Context) Answer {
 func (v *Visit) end(ctx context.Context, now limitgate.Time) limitgate.Time {
 	end := limitgate.Never
 	if w := v.gate.config.Wait; w > 0 {
-		end = now.Add(w)
+		end = after(now, w)
 	}
 	if t, ok := ctx.Deadline(); ok {
-		end = min(end, now.Add(time.Until(t)))
+		end = min(end, after(now, time.Until(t)))
 	}
 	return end
+}
+
+// after is now.Add(d), at most the end of time.
+func after(now limitgate.Time, d time.Duration) limitgate.Time {
+	if d > 0 && now > limitgate.Never-limitgate.Time(d) {
+		return limitgate.Never
+	}
+	return now.Add(d)
 }
 
 // name sets the keys of the legs, now that their memory moves no more.
@@ -101,17 +115,16 @@ func (s *side) name(keys []byte) {
 	}
 }
 
-// ask asks the limits of requests.
-func (v *Visit) ask(ctx context.Context, now limitgate.Time) Answer {
-	a := Answer{}
+// ask asks the limits of requests. An answer is as large as a dozen words: it is written where it is wanted.
+func (v *Visit) ask(ctx context.Context, now limitgate.Time, a *Answer) {
 	a.Verdict, a.Err = limitgate.All(ctx, now, v.requests.legs)
-	return v.judge(a, &v.requests)
+	v.at, v.known, v.charged = now, a.Err == nil, a.Err == nil && a.Admitted()
+	v.judge(a, &v.requests)
 }
 
 // judge says whether the work goes on after what the limits of s have said.
-func (v *Visit) judge(a Answer, s *side) Answer {
+func (v *Visit) judge(a *Answer, s *side) {
 	c := &v.gate.config
-	a.Limit = -1
 	if a.Leg >= 0 {
 		a.Limit = s.spans[a.Leg].limit
 	}
@@ -119,23 +132,23 @@ func (v *Visit) judge(a Answer, s *side) Answer {
 	if a.Err != nil && c.FailOpen {
 		a.Refused = false
 	}
-	return a
 }
 
-// wait waits for the turn that a promises. Work that can't gives back what it was charged, and is told what became of it.
-func (v *Visit) wait(ctx context.Context, now, end limitgate.Time, a Answer) (limitgate.Time, Answer) {
+// wait waits for the turn that a promises, and tells when it woke up. Work that can't wait gives back what it was charged, and is told
+// what became of it.
+func (v *Visit) wait(ctx context.Context, now, end limitgate.Time, a *Answer) limitgate.Time {
 	d := a.Delay()
 	if late := d - end.Sub(now); late > 0 {
 		a.Refused, a.Outcome, a.Wait = true, limitgate.Rejected, late
 		a.Err = v.leave(ctx)
-		return now, a
+		return now
 	}
 	woke, err := v.gate.config.Sleep(ctx, now, d)
 	if err != nil {
 		a.Refused, a.Left = true, true
 		a.Err = errors.Join(err, v.leave(ctx))
 	}
-	return woke, a
+	return woke
 }
 
 // hold takes the places. If there are none, what the limits of requests were charged is given back.
@@ -146,6 +159,9 @@ func (v *Visit) hold(ctx context.Context, now, end limitgate.Time, before Answer
 	v.places = v.places[:len(v.conns.legs)]
 	a := v.acquire(ctx, now, end)
 	switch {
+	case before.Limit >= 0 && before.Err == nil && !before.Admitted(): // a dry run, which what refuses first is told of
+		before.Err = a.Err
+		return before
 	case a.Refused || a.Err == nil && !a.Admitted():
 		if err := v.refund(ctx); err != nil {
 			a.Err = errors.Join(a.Err, err)
@@ -165,56 +181,12 @@ func (a *Answer) tighter(b *Answer) bool {
 
 // leave gives back the turn that the work was promised, and all else that it was charged.
 func (v *Visit) leave(ctx context.Context) error {
-	v.calm.Context = ctx
+	v.calm.Context, v.charged = ctx, false
 	return limitgate.LeaveAll(&v.calm, v.gate.config.Now(), v.requests.legs)
 }
 
 // refund gives back all that the limits of requests were charged.
 func (v *Visit) refund(ctx context.Context) error {
-	v.calm.Context = ctx
+	v.calm.Context, v.charged = ctx, false
 	return limitgate.RefundAll(&v.calm, v.gate.config.Now(), v.requests.legs)
-}
-
-// GiveBack gives back what the work was charged by one limit, exactly. A limit that did not charge it gets nothing.
-func (v *Visit) GiveBack(ctx context.Context, limit int) error {
-	for i := range v.requests.spans {
-		if v.requests.spans[i].limit == limit {
-			v.calm.Context = ctx
-			return limitgate.RefundAll(&v.calm, v.gate.config.Now(), v.requests.legs[i:i+1])
-		}
-	}
-	return nil
-}
-
-// Cancel is End for work that did not take place: all that it was charged is given back.
-func (v *Visit) Cancel(ctx context.Context) error { return errors.Join(v.refund(ctx), v.End(ctx)) }
-
-// End gives back the places, whatever has become of ctx, and the visit to its gate: it is not to be used any more. A visit that was
-// refused is ended too.
-func (v *Visit) End(ctx context.Context) error {
-	var err error
-	v.calm.Context = ctx
-	for i := range v.places {
-		p := &v.places[i]
-		if !p.Held() {
-			continue
-		}
-		if e := p.Release(&v.calm); e != nil {
-			err = errors.Join(err, fmt.Errorf("giving back a place: %w", e))
-		}
-	}
-	v.gate.queues.released(v)
-	v.calm.Context = nil
-	if v.keys, v.places = v.keys[:0], v.places[:0]; cap(v.keys) > keptKeys {
-		v.keys = nil
-	}
-	v.requests.clear()
-	v.conns.clear()
-	v.gate.memory.Put(v)
-	return err
-}
-
-func (s *side) clear() {
-	clear(s.legs)
-	s.legs, s.spans = s.legs[:0], s.spans[:0]
 }

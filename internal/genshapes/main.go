@@ -54,7 +54,7 @@ func kinds() []kind {
 			handed("columnConverter", "Stmt"),
 		}},
 		{"rows", "driver.Rows", "Rows", []part{
-			handed("nextResultSet", "Rows"),
+			own("nextSets", "nextResultSet"),
 			handed("scanType", "Rows"),
 			handed("databaseTypeName", "Rows"),
 			handed("length", "Rows"),

@@ -18,6 +18,11 @@ func beyondNginx() map[string]string {
 	return map[string]string{
 		"conn-beyond-nginx":   "connection limit must be less 65536",
 		"cost-above-capacity": `unknown directive "limit_token_status"`,
+		"decision-conn":       `unknown directive "limit_decision"`,
+		"decision-delay":      `unknown directive "limit_decision"`,
+		"decision-either":     `unknown directive "limit_decision"`,
+		"decision-status":     `unknown directive "limit_decision"`,
+		"decision-untrusted":  `unknown directive "limit_decision"`,
 		"exempt-proxy":        `unknown directive "limit_exempt"`,
 		"exempt-wide":         `unknown directive "limit_exempt"`,
 		"fail-unsaid":         `unknown directive "limit_store"`,

@@ -187,8 +187,11 @@ func findUnique(m *model, say report) {
 
 // late reports whether a variable is of the upstream or of the answer.
 func late(name string) bool {
-	return strings.HasPrefix(name, "upstream_") || strings.HasPrefix(name, "sent_http_") || strings.HasPrefix(name, "sent_trailer_") ||
-		name == "limit_req_status" || name == "limit_conn_status"
+	switch name {
+	case "proxy_host", "proxy_port", "limit_req_status", "limit_conn_status", "limit_count_status", "limit_token_status", "limit_conn_limit":
+		return true
+	}
+	return strings.HasPrefix(name, "upstream_") || strings.HasPrefix(name, "sent_http_") || strings.HasPrefix(name, "sent_trailer_")
 }
 
 func findNoDollar(m *model, say report) {

@@ -41,6 +41,7 @@ func TestNoGarbage(t *testing.T) {
 		access_log discard main;
 		server { server_name h www.h *.h; set $x "$host$uri"; allow all; root html;
 			location / { limit_req zone=r burst=100 nodelay; limit_conn c 10; limit_req_log_level info; }
+			location /found { limit_conn c adaptive; }
 			location /refused { limit_req zone=r; }
 			location /rewritten { rewrite ^ /plain?a=b last; } location /plain { }
 			location /if { if ($http_user_agent ~* BOT) { set $y $x; } if ($y = "h$uri") { add_header X-Y $y; } if ($request_method != GET) { return 405; } }
@@ -49,7 +50,7 @@ func TestNoGarbage(t *testing.T) {
 	for i := range g.program.scopes {
 		g.program.scopes[i].handlers[phase.Content] = answers{}
 	}
-	for path, status := range map[string]int{"/index": 200, "/rewritten": 200, "/if": 200, "/text": 200, "/refused": 503} {
+	for path, status := range map[string]int{"/index": 200, "/found": 200, "/rewritten": 200, "/if": 200, "/text": 200, "/refused": 503} {
 		t.Run(path, func(t *testing.T) {
 			r := g.request("GET "+path+" HTTP/1.1", "Host: www.h", "User-Agent: a-bot")
 			saved := *r

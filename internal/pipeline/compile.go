@@ -7,6 +7,7 @@ import (
 	"github.com/limitgate/limitgate/internal/h1"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/access"
+	"github.com/limitgate/limitgate/internal/phase/decision"
 	"github.com/limitgate/limitgate/internal/phase/limit"
 	"github.com/limitgate/limitgate/internal/phase/match"
 	"github.com/limitgate/limitgate/internal/phase/realip"
@@ -102,6 +103,9 @@ func (c *compiler) compile(s *conf.Scope) {
 		if h[phase.Content] = c.program.upstreams.Compile(c.env, s); h[phase.Content] == nil {
 			h[phase.Content] = static.Compile(c.env, s)
 		}
+	}
+	if out.decision = decision.Compile(c.env, s); out.decision != nil {
+		h[phase.Try], h[phase.Content] = nil, out.decision.Content(h[phase.Content])
 	}
 	switch s.Kind {
 	case conf.Server:

@@ -22,12 +22,15 @@ func (j *journey) fail() int {
 		r.Leave(status)
 		return atEnd
 	}
+	s := &j.p.scopes[r.Location]
+	if s.decision != nil && s.decision.Conclude(r) {
+		return atEnd
+	}
 	r.ErrStatus = status
 	if breaksConnection(status) {
 		r.Response.Close = true
 	}
 	place(r)
-	s := &j.p.scopes[r.Location]
 	if j.paged || len(s.errorPages) == 0 || r.Redirects > maxRedirects {
 		return j.page(status)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/phase/decision"
 	"github.com/limitgate/limitgate/internal/phase/match"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
@@ -37,9 +38,10 @@ type scope struct {
 	settings   *request.Settings
 	shaper     request.Shaper
 	errorPages []errorPage
-	recursive  bool        // recursive_error_pages
-	internal   bool        // not for requests as they come in
-	except     *exceptions // limit_except; nil without
+	recursive  bool            // recursive_error_pages
+	internal   bool            // not for requests as they come in
+	except     *exceptions     // limit_except; nil without
+	decision   *decision.Place // limit_decision; nil without
 }
 
 // exceptions is a limit_except block: another scope for other methods.

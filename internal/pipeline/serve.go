@@ -68,6 +68,9 @@ func (j *journey) begin(a *address) int {
 		r.Logf(errorlog.Info, "%s", m)
 	}
 	if r.Fault.Status == 0 {
+		if !j.question(a) {
+			return j.fail()
+		}
 		if r.Logs(errorlog.Debug) {
 			r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `http request line: "`+string(r.Line)+`"`)
 		}
@@ -83,6 +86,26 @@ func (j *journey) begin(a *address) int {
 	}
 	r.Fail(r.Fault.Status)
 	return j.fail()
+}
+
+// question makes of a request to a server whose requests are questions the one that is asked about, and goes to the server
+// that this one names, if it answers questions of the same peer. It reports false where that can't be done.
+func (j *journey) question(a *address) bool {
+	r := j.r
+	d := j.p.scopes[r.Location].decision
+	if d == nil {
+		return true
+	}
+	if !d.Ask(r) {
+		return false
+	}
+	if s, named := a.names.Named(r); named && s != r.Server {
+		if other := j.p.scopes[j.p.servers[s].scope].decision; other != nil && other.Trusts(r) {
+			r.Server = s
+			j.enter(j.p.servers[s].scope)
+		}
+	}
+	return true
 }
 
 // enter makes a scope the request's.
@@ -122,8 +145,15 @@ func (j *journey) walk(at, end int) phase.Next {
 // matched enters the location that was found, and refuses a body that is too large for it.
 func (j *journey) matched(next phase.Next) phase.Next {
 	r := j.r
-	found := &j.p.scopes[r.Location]
-	j.enter(r.Location)
+	at := r.Location
+	found := &j.p.scopes[at]
+	j.enter(at)
+	if d := found.decision; d != nil && r.Asked == nil {
+		if !d.Ask(r) {
+			return phase.Fail
+		}
+		j.enter(at) // limit_except goes by the method that is asked about
+	}
 	if found.internal && !r.Internal {
 		r.Fail(404)
 		return phase.Fail
@@ -131,7 +161,7 @@ func (j *journey) matched(next phase.Next) phase.Next {
 	if r.Logs(errorlog.Debug) {
 		r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `using configuration "`+found.name+`"`)
 	}
-	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.given {
+	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.given || found.decision != nil {
 		return next
 	}
 	r.Logf(errorlog.Error, "client intended to send too large body: %d bytes", r.BodyLength)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/limitgate/limitgate/internal/accesslog"
+	"github.com/limitgate/limitgate/internal/racing"
 )
 
 func inOrder(list []accesslog.Record) []accesslog.Record {
@@ -18,6 +19,7 @@ func inOrder(list []accesslog.Record) []accesslog.Record {
 
 // Lines of one second belong together wherever they stand: what interleaves says the same as what is sorted.
 func TestSecondsThatInterleave(t *testing.T) {
+	racing.Alone(t)
 	o := of(t, `limit_req_zone $binary_remote_addr zone=r:1m rate=10r/s; server { limit_req zone=r burst=1 nodelay; }`)
 	var alternating []accesslog.Record
 	for i := range int64(20) {
@@ -63,6 +65,7 @@ func TestSecondsThatInterleave(t *testing.T) {
 
 // A line that is stamped far away from all others moves nothing, wherever it stands.
 func TestStrayStamps(t *testing.T) {
+	racing.Alone(t)
 	o := of(t, `limit_req_zone $binary_remote_addr zone=r:1m rate=5r/s; server { limit_req zone=r burst=2 nodelay; }`)
 	for _, arithmetic := range []string{"exact", "nginx"} {
 		o.Config.Arithmetic = arithmetic
@@ -125,6 +128,7 @@ func TestLogThatGoesBack(t *testing.T) {
 
 // What waits for its order is bounded in bytes, and what that costs is said.
 func TestOrderIsBoundedInBytes(t *testing.T) {
+	racing.Alone(t)
 	r, err := Open(of(t, oneLimit))
 	if err != nil {
 		t.Fatal(err)

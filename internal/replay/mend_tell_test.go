@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/limitgate/limitgate/internal/accesslog"
+	"github.com/limitgate/limitgate/internal/racing"
 )
 
 // Requests that wait are bounded too; what is decided early is said, and nothing is lost.
 func TestWaitingIsBounded(t *testing.T) {
+	racing.Alone(t)
 	o := of(t, `limit_req_zone $binary_remote_addr zone=r:8m rate=1r/m; limit_conn_zone $binary_remote_addr zone=c:8m;
 		server { limit_req zone=r burst=5; limit_conn c 10; }`)
 	var log []accesslog.Record

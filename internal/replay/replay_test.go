@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/limitgate/limitgate/internal/accesslog"
+	"github.com/limitgate/limitgate/internal/racing"
 )
 
 const oneLimit = `limit_req_zone $binary_remote_addr zone=r:1m rate=1r/s; server { location / { limit_req zone=r burst=2 nodelay; } location /free { } }`
@@ -369,6 +370,7 @@ func TestNothing(t *testing.T) {
 // The short way of requests that one limit decides on changes no number: a configuration that asks for the time has each go its
 // whole way.
 func TestTicketsChangeNothing(t *testing.T) {
+	racing.Alone(t)
 	r := rand.New(rand.NewPCG(9, 10))
 	for _, coarse := range []bool{false, true} {
 		var records []accesslog.Record

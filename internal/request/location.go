@@ -14,7 +14,7 @@ func (r *Request) completeLocation() {
 		return
 	}
 	scheme, usual := "http://", uint16(80)
-	if r.Conn.TLS != nil {
+	if r.Secure() {
 		scheme, usual = "https://", 443
 	}
 	b := append(r.Scratch(), scheme...)

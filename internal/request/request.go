@@ -32,6 +32,11 @@ type Request struct {
 	Minor   int
 	Headers []Header
 
+	// Asked is the method that came, where the request was made one that another proxy asks about; nil otherwise. Over is the
+	// scheme that one came over.
+	Asked []byte
+	Over  Scheme
+
 	KeepAlive bool // the client wants to go on with the connection
 	SkipsBody bool // who answers does without the body: a client that waits to be told to send it is told, and it is dropped
 
@@ -119,6 +124,21 @@ type Request struct {
 type Detour struct {
 	Path, Args []byte
 	While      string // what was being done, for the error log: " while …", or nothing
+}
+
+// Scheme is what a request came over, where another proxy said it.
+type Scheme uint8
+
+// The schemes; of the connection unless somebody said otherwise.
+const (
+	OfConnection Scheme = iota
+	HTTP
+	HTTPS
+)
+
+// Secure reports whether the client's connection is encrypted.
+func (r *Request) Secure() bool {
+	return r.Over == HTTPS || r.Over == OfConnection && r.Conn.TLS != nil
 }
 
 // Header is one header field as it came.

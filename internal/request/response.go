@@ -121,6 +121,9 @@ func (r *Request) Answer(status int, contentType, body []byte) error {
 
 // BodyAllowed reports whether the response may carry a body at all.
 func (r *Request) BodyAllowed() bool {
-	s := r.Response.Status
-	return s != 204 && s != 304 && s >= 200 && string(r.Method) != "HEAD"
+	s, method := r.Response.Status, r.Method
+	if r.Asked != nil {
+		method = r.Asked
+	}
+	return s != 204 && s != 304 && s >= 200 && string(method) != "HEAD"
 }

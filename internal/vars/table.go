@@ -72,6 +72,17 @@ func (t *Table) Lookup(name string) (Variable, error) {
 	return nil, &Error{Msg: `unknown "` + name + `" variable`, Help: unknownHelp(name), Late: true}
 }
 
+// Derived are the slots of variables whose value is worked out from the request, and kept: map and geo. Whoever makes another
+// request of one empties them. All is known once Define was called.
+func (t *Table) Derived() (slots []int) {
+	for _, d := range t.defined {
+		if d.eval != nil && !d.volatile {
+			slots = append(slots, d.slot)
+		}
+	}
+	return slots
+}
+
 // Used tells whether a variable was looked up, by its name in lower case.
 func (t *Table) Used(name string) bool { return t.used[name] }
 

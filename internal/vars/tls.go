@@ -6,13 +6,13 @@ import "github.com/limitgate/limitgate/internal/request"
 var tlsVars = map[string]Variable{
 	"scheme": func(r *request.Request, dst []byte) ([]byte, bool) {
 		dst = append(dst, "http"...)
-		if r.Conn.TLS != nil {
+		if r.Secure() {
 			dst = append(dst, 's')
 		}
 		return dst, true
 	},
 	"https": func(r *request.Request, dst []byte) ([]byte, bool) {
-		if r.Conn.TLS != nil {
+		if r.Secure() {
 			dst = append(dst, "on"...)
 		}
 		return dst, true

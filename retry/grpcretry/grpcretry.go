@@ -76,6 +76,9 @@ func (in *Interceptor) UnaryClient(ctx context.Context, method string, req, repl
 			return err
 		}
 		if course.Wait(ctx) != nil {
+			if ctx.Err() == nil { // Policy.Sleep would not: the call has failed all the same
+				return err
+			}
 			return status.FromContextError(ctx.Err()).Err()
 		}
 	}

@@ -183,3 +183,18 @@ func TestPassingAllocatesNothing(t *testing.T) {
 		t.Errorf("got %v allocations, want none", n)
 	}
 }
+
+// A wait that breaks off for a reason of its own does not make a call that failed one that succeeded.
+func TestASleepThatFailsIsNoSuccess(t *testing.T) {
+	refused := failure(t, codes.ResourceExhausted, &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)})
+	in := with(t, grpcretry.Config{Policy: retry.Policy{
+		Sleep: func(_ context.Context, now limitgate.Time, _ time.Duration) (limitgate.Time, error) {
+			return now, errors.New("stopped")
+		},
+	}})
+	s := &script{answers: []error{refused}}
+	err := in.UnaryClient(t.Context(), "/s/M", nil, nil, nil, s.invoke)
+	if status.Code(err) != codes.ResourceExhausted || len(s.at) != 1 {
+		t.Errorf("got %v in %d attempts, want the refusal in 1", err, len(s.at))
+	}
+}

@@ -36,7 +36,13 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 		}
 	}
 	g := c.group(s, byConn)
+	_, decides := s.Get("limit_decision")
 	for _, d := range s.All("limit_conn") {
+		if decides {
+			env.Errors.Note(d.Pos, `"limit_conn" counts nothing where "limit_decision" answers`,
+				"a decision is over at once and holds no place while the request is served: let the proxy that asks count connections")
+			continue
+		}
 		c.add(&h.conn, d, g)
 	}
 	if len(h.earnest)+len(h.rehearsed)+len(h.conn) == 0 {

@@ -1,20 +1,15 @@
 package realip
 
 import (
-	"context"
-	"net"
-	"net/netip"
 	"strings"
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/phase"
-	"github.com/limitgate/limitgate/internal/trust"
 )
 
 // Compile returns the phase for a scope. For a server it is the whole phase. For a location it is nil unless the location,
 // or one around it, has a directive of this phase: the server's settings were asked already.
 func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
-	from := s.All("set_real_ip_from")
 	h := &handler{source: field, field: "x-real-ip"}
 	if d, ok := s.Get("real_ip_header"); ok {
 		h.read(d.Arg(0))
@@ -22,24 +17,12 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	if d, ok := s.Get("real_ip_recursive"); ok {
 		h.recursive, _ = d.Flag(env.Errors)
 	}
-	if len(from) == 0 || !differs(s) {
+	if !differs(s) {
 		return nil
 	}
-	var prefixes []netip.Prefix
-	unix := false
-	for _, d := range from {
-		n, ok := conf.ReadPeers(d, env.Errors)
-		switch {
-		case !ok:
-		case n.Unix:
-			unix = true
-		case n.Host != "":
-			prefixes = append(prefixes, resolve(env, d, n.Host)...)
-		default:
-			prefixes = append(prefixes, n.Prefix)
-		}
+	if h.trusted = env.Trusted(s); h.trusted == nil {
+		return nil
 	}
-	h.trusted = trust.NewNets(prefixes, unix)
 	return h
 }
 
@@ -67,23 +50,4 @@ func differs(s *conf.Scope) bool {
 		}
 	}
 	return false
-}
-
-// resolve looks a host name up; it stands for all its addresses as they are now.
-func resolve(env *phase.Env, d *conf.Directive, host string) []netip.Prefix {
-	addrs, err := net.DefaultResolver.LookupNetIP(context.Background(), "ip", host)
-	if err != nil || len(addrs) == 0 {
-		help := "the name has no address"
-		if err != nil {
-			help = err.Error()
-		}
-		env.Errors.Add(d.At(0), `host not found in set_real_ip_from "`+host+`"`, help)
-		return nil
-	}
-	prefixes := make([]netip.Prefix, 0, len(addrs))
-	for _, a := range addrs {
-		a = a.Unmap().WithZone("")
-		prefixes = append(prefixes, netip.PrefixFrom(a, a.BitLen()))
-	}
-	return prefixes
 }
