@@ -11,7 +11,6 @@ import (
 type entry struct {
 	key   string
 	limit *limitgate.Limit // nil: the place is free
-	print uint64
 	plan  plan
 
 	flight *flight // a call that borrows, under way
