@@ -203,3 +203,18 @@ func ExamplePace_Account() {
 	fmt.Println(n, wait.Round(time.Millisecond))
 	// Output: 0 600ms
 }
+
+// RefundPart gives back a part: of the deposit of a request that cost less in the end.
+func ExampleRefundPart() {
+	ctx := context.Background()
+	tokens, _ := limitgate.NewLimiter(memzone.New(memzone.Config{}), limitgate.Token{Rate: limitgate.PerMinute(1), Capacity: 1000})
+	legs := []limitgate.Leg{{Limiter: tokens, Key: "key", Cost: 400}}
+	v, _ := limitgate.All(ctx, noon(), legs)
+	fmt.Println(v.Outcome, v.Remaining)
+	_ = limitgate.RefundPart(ctx, noon(), &legs[0], 250)
+	d, _ := tokens.CheckAt(ctx, noon(), "key", 1)
+	fmt.Println(d.Remaining + 1)
+	// Output:
+	// PASSED 600
+	// 850
+}

@@ -51,6 +51,28 @@ func RefundAll(ctx context.Context, now Time, legs []Leg) error {
 	return refundAll(ctx, now, legs, false)
 }
 
+// RefundPart gives back at now what is worth cost of what All charged to a leg, in one step: of a request that turned out to cost less.
+// What stays charged was so all the time, so that nobody is admitted in its place. A cost of all that the leg was charged, or more, is all
+// of it; below 1 is nothing. What stays can be given back later.
+func RefundPart(ctx context.Context, now Time, leg *Leg, cost Cost) error {
+	switch {
+	case cost < 1 || leg.charge == (Charge{}):
+		return nil
+	case cost >= leg.Cost:
+		return leg.refund(ctx, now, false)
+	}
+	p, ok := leg.Limiter.limit.Steps.(divisible)
+	if !ok {
+		return errors.New("giving back a part of a charge: these steps know of none")
+	}
+	part, rest := p.split(leg.charge, cost)
+	if err := leg.Limiter.refund(ctx, now, &leg.Limiter.limit, leg.kept, part); err != nil {
+		return fmt.Errorf("giving back a part of a charge: %w", err)
+	}
+	leg.charge, leg.Cost = rest, leg.Cost-cost
+	return nil
+}
+
 // LeaveAll is RefundAll for a request that leaves before its turn. Of a leg that delays it, it gives back what no later grant was
 // promised after it, as Limiter.Wait does: else who asks next would be promised a turn that somebody has.
 func LeaveAll(ctx context.Context, now Time, legs []Leg) error {
@@ -60,18 +82,25 @@ func LeaveAll(ctx context.Context, now Time, legs []Leg) error {
 func refundAll(ctx context.Context, now Time, legs []Leg, leaves bool) error {
 	var err error
 	for i := range legs {
-		l := &legs[i]
-		if l.charge == (Charge{}) {
-			continue
+		if e := legs[i].refund(ctx, now, leaves); e != nil {
+			err = errors.Join(err, e)
 		}
-		limit := &l.Limiter.limit
-		if leaves && l.Decision.Outcome == Delayed && l.Limiter.turns != nil {
-			limit = l.Limiter.turns
-		}
-		if e := l.Limiter.refund(ctx, now, limit, l.kept, l.charge); e != nil {
-			err = errors.Join(err, fmt.Errorf("giving back a charge: %w", e))
-		}
-		l.charge = Charge{}
 	}
 	return err
+}
+
+// refund gives back all that the leg was charged.
+func (l *Leg) refund(ctx context.Context, now Time, leaves bool) error {
+	if l.charge == (Charge{}) {
+		return nil
+	}
+	limit := &l.Limiter.limit
+	if leaves && l.Decision.Outcome == Delayed && l.Limiter.turns != nil {
+		limit = l.Limiter.turns
+	}
+	err := l.Limiter.refund(ctx, now, limit, l.kept, l.charge)
+	if l.charge = (Charge{}); err != nil {
+		return fmt.Errorf("giving back a charge: %w", err)
+	}
+	return nil
 }

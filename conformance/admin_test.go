@@ -114,7 +114,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestPeers: instances see each other, and who is gone is gone after three seconds.
+// TestPeers: instances see each other, and who is gone is gone soon.
 func TestPeers(t *testing.T) {
 	server := redistest.Start(t)
 	a, b := operated(t, server.URL()), operated(t, server.URL())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,10 @@ type Config struct {
 	// Outage tells whether an error of a call means that the store is out of order; one that means only that this call was
 	// wrong does not count for the breaker. nil: all do.
 	Outage func(error) bool
+
+	// Peers are the instances that share the store as far as it is known from elsewhere, such as from a Store that this one replaces. They
+	// count until the roster can be read, and as long after that as others that it does not name.
+	Peers []string
 
 	// Tell takes what is worth a line in a log: at most one event a second of each kind. It is called by who asks for a
 	// decision, and must not block. May be nil.
@@ -43,12 +48,18 @@ type Event struct {
 	// of the last call that was made.
 	Err error
 
+	// Roster: it is not about decisions. The store answers, but not to who signs the roster: instances don't know each other.
+	Roster bool
+
 	// More is how many decisions of this kind were made since the last event of it, this one not counted.
 	More uint64
 }
 
 // String gives the event as a line in a log has it.
 func (e Event) String() string {
+	if e.Roster {
+		return fmt.Sprintf("instances do not know each other: %s", text(e.Err))
+	}
 	if e.Fallback == limitgate.NoFallback {
 		switch e.Phase {
 		case Up:
@@ -108,7 +119,10 @@ type Store struct {
 	asked   limitgate.Time // the latest time of a call
 	err     error          // of the last call that failed
 	pending []giving       // places to give back
+	strange bool           // the roster can't be signed though the store answers
 	peers   roll
+
+	elsewhere []string // who was there before this store was, until the roster was read
 }
 
 // New makes a store. Nothing is called until a zone of it is asked.
@@ -121,6 +135,8 @@ func New(c Config) *Store {
 		s.outage = func(error) bool { return true }
 	}
 	s.breaker = breaker{Breaking: c.Breaking.withDefaults(), random: rand.Uint64}
+	s.elsewhere = slices.Clone(c.Peers)
+	s.live.Store(int64(len(s.elsewhere)))
 	return s
 }
 

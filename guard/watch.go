@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -12,8 +13,11 @@ import (
 
 // Roster is where the instances that share a store tell each other that they live.
 type Roster interface {
-	// Sign notes that the instance of this name lives, for so long, and tells the names of all that do.
-	Sign(ctx context.Context, name string, keep time.Duration) (live []string, err error)
+	// Sign notes that the instance of this name lives, for so long, and tells the names of all that do, and of those that left.
+	Sign(ctx context.Context, name string, keep time.Duration) (live, left []string, err error)
+
+	// Leave notes that the instance of this name is gone, and for how long others are told so.
+	Leave(ctx context.Context, name string, keep time.Duration) error
 }
 
 // Watching is how a store is watched.
@@ -71,7 +75,7 @@ func (s *Store) Watch(ctx context.Context, w Watching) {
 		case <-timer.C:
 		}
 		now, every := limitgate.Now(), w.Every
-		if !s.sign(ctx, now, w) {
+		if err := s.sign(ctx, now, w); err != nil && !s.refusal(err) {
 			every /= 10 // so that it is soon known whether the store is out
 		}
 		s.settle(ctx, now)
@@ -79,27 +83,60 @@ func (s *Store) Watch(ctx context.Context, w Watching) {
 	}
 }
 
-// sign signs the roster, unless the store is down and not to be tried yet, and tells whether it is signed.
-func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) bool {
+// Leave tells the other instances that this one is gone, so that they need not wait until they miss it. It is for who has ended the
+// Watch, which would sign again. A store that is down is not told.
+func (s *Store) Leave(ctx context.Context, w Watching) error {
+	if w.Every <= 0 {
+		w.Every = time.Second
+	}
+	err, gone := s.call(ctx, limitgate.Now(), func(ctx context.Context) error { return w.Roster.Leave(ctx, w.Name, keeps*w.Every) })
+	if gone != nil {
+		return gone
+	}
+	return err
+}
+
+// sign signs the roster, unless the store is down and not to be tried yet. An error tells why it is not signed.
+func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) error {
 	s.mu.Lock()
 	t, ok := s.breaker.probe(now)
 	s.mu.Unlock()
 	if !ok {
-		return false
+		return errSpared
 	}
-	var live []string
+	var live, left []string
 	err, _ := s.made(ctx, now, t, func(ctx context.Context) (err error) {
-		live, err = w.Roster.Sign(ctx, w.Name, keeps*w.Every)
+		live, left, err = w.Roster.Sign(ctx, w.Name, keeps*w.Every)
 		return err
 	})
-	if err != nil {
-		return false
-	}
 	s.mu.Lock()
-	s.peers.call(now, live, keeps*w.Every)
-	s.live.Store(int64(len(s.peers)))
+	news := false
+	if strange := s.refusal(err); ctx.Err() == nil {
+		news = strange && !s.strange
+		s.strange = strange
+	}
+	phase := s.breaker.phase
+	if err == nil {
+		s.peers.call(now, s.elsewhere, keeps*w.Every)
+		s.elsewhere = nil
+		s.peers.call(now, live, keeps*w.Every)
+		for _, name := range left {
+			if !slices.Contains(live, name) { // it is not back
+				delete(s.peers, name)
+			}
+		}
+		s.live.Store(int64(len(s.peers)))
+	}
 	s.mu.Unlock()
-	return true
+	if news && s.tell != nil {
+		s.tell(Event{Time: now, Phase: phase, Roster: true, Err: err})
+	}
+	return err
+}
+
+// refusal tells whether an error is the answer of a store that is in order.
+func (s *Store) refusal(err error) bool {
+	return err != nil && !errors.Is(err, errSpared) && !errors.Is(err, context.DeadlineExceeded) && !s.outage(err)
 }
 
 // settle gives back places that waited for the store.
@@ -132,5 +169,8 @@ func (s *Store) rest(now limitgate.Time, every time.Duration) time.Duration {
 func (s *Store) Peers() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.elsewhere != nil {
+		return slices.Sorted(slices.Values(s.elsewhere))
+	}
 	return slices.Sorted(maps.Keys(s.peers))
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -78,6 +79,75 @@ func TestWatch(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		if got := s.Peers(); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("got %v, want a and b", got)
+		}
+		names.set(false)
+		if err := New(Config{}).Leave(ctx, Watching{Roster: names, Name: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := s.Peers(); s.Live() != 1 || !slices.Equal(got, []string{"a"}) {
+			t.Errorf("got %v a second after b left, want a alone", got)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// TestWatchOfAReplacedStore: a store that replaces another knows who was there until it can ask, and for as long after that as who
+// fails to sign.
+func TestWatchOfAReplacedStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		names, done := &roster{fails: true}, make(chan struct{})
+		s := New(Config{Peers: []string{"c", "a", "b"}})
+		// Owned by the test, ends with ctx.
+		go func() {
+			defer close(done)
+			s.Watch(ctx, Watching{Roster: names, Name: "a"})
+		}()
+		time.Sleep(time.Minute)
+		if got := s.Peers(); s.Live() != 3 || !slices.Equal(got, []string{"a", "b", "c"}) {
+			t.Errorf("got %d instances, %v, want the three that there were", s.Live(), got)
+		}
+		names.set(false, "b", "d")
+		time.Sleep(2500 * time.Millisecond) // it is tried every two seconds at least
+		if got := s.Peers(); s.Live() != 4 || !slices.Equal(got, []string{"a", "b", "c", "d"}) {
+			t.Errorf("got %d instances, %v, want c, which may be late, and d", s.Live(), got)
+		}
+		time.Sleep(5 * time.Second)
+		if got := s.Peers(); !slices.Equal(got, []string{"a", "b", "d"}) {
+			t.Errorf("got %v, want a, b and d", got)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// TestWatchWithoutARoster: a store that answers, but to nobody who signs the roster, is not out; it is told once.
+func TestWatchWithoutARoster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		names, done := &roster{fails: true}, make(chan struct{})
+		var lines []string
+		s := New(Config{Outage: func(err error) bool { return !errors.Is(err, errGone) }, Tell: func(e Event) { lines = append(lines, e.String()) }})
+		// Owned by the test, ends with ctx.
+		go func() {
+			defer close(done)
+			s.Watch(ctx, Watching{Roster: names, Name: "a"})
+		}()
+		time.Sleep(time.Minute)
+		if want := []string{"instances do not know each other: " + errGone.Error()}; s.Stats().Phase != Up || s.Live() != 0 || !slices.Equal(lines, want) {
+			t.Errorf("got phase %v, %d instances, %q, want a store that is up, and %q", s.Stats().Phase, s.Live(), lines, want)
+		}
+		if names.signs > 70 {
+			t.Errorf("signed %d times in a minute, want once a second", names.signs)
+		}
+		names.set(false)
+		time.Sleep(2 * time.Second)
+		names.set(true)
+		time.Sleep(2 * time.Second)
+		if s.Live() != 1 || len(lines) != 2 {
+			t.Errorf("got %d instances and %q, want one, and that it is told again", s.Live(), lines)
 		}
 		cancel()
 		<-done

@@ -21,3 +21,5 @@
 // A limit with Counts is charged before the handler runs, like any other, and gets exactly that back if the outcome does not
 // count. So a limit of 5 failures lets 5 requests at a time find out, and no crowd of guesses gets past it by being fast.
 package httplimit
+
+//go:generate go run ../internal/genshapes httplimit .

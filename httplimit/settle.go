@@ -27,10 +27,10 @@ func StatusIn(statuses ...int) func(Outcome) bool {
 
 // follow runs next, and afterwards settles and gives back places, whatever way it ends.
 func (m *Middleware) follow(w http.ResponseWriter, r *http.Request, v *admit.Visit, settles bool, next http.Handler) {
-	t := &tracker{ResponseWriter: w, middleware: m, request: r, visit: v}
+	shape, t := wrapTracker(tracker{ResponseWriter: w, middleware: m, request: r, visit: v})
 	returned := false
 	defer func() { m.leave(v, t, settles, returned) }()
-	next.ServeHTTP(t.writer(), r)
+	next.ServeHTTP(shape, r)
 	returned = true
 }
 

@@ -11,7 +11,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/limitgate/limitgate"
 )
@@ -320,5 +322,38 @@ func TestEarlyHintsAreNotTheStatus(t *testing.T) {
 	s.Close() // and with it the handler has ended
 	if got.Status != http.StatusTeapot || got.Bytes != 15 {
 		t.Errorf("got status %d with %d bytes, want 418 with 15", got.Status, got.Bytes)
+	}
+}
+
+// What a request has cost in the end stays charged while the rest of its deposit is given back: nobody is admitted in between.
+func TestSettledCostsAreExactForACrowd(t *testing.T) {
+	for _, a := range []limitgate.Algorithm{
+		limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 100},
+		limitgate.Req{Rate: limitgate.PerDay(1), Burst: 99, NoDelay: true},
+		limitgate.Count{Limit: 100, Window: 24 * time.Hour},
+		limitgate.Count{Limit: 100, Window: 24 * time.Hour, Windowing: limitgate.Fixed},
+		limitgate.Count{Limit: 100, Window: 24 * time.Hour, Windowing: limitgate.Log},
+	} {
+		for range 50 {
+			c, l := newClock(), limiter(t, a)
+			var spent atomic.Int64
+			h := build(t, Config{Limits: []Limit{{
+				Limiter: l, Key: Everybody,
+				Cost:   func(*http.Request) limitgate.Cost { return 90 },
+				Settle: func(Outcome) limitgate.Cost { return 60 },
+			}}, Now: c.now}).Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { spent.Add(60) }))
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() { // ends with its requests
+					for range 20 {
+						ask(h, "192.0.2.1")
+					}
+				})
+			}
+			all.Wait()
+			if n := left(l, c); spent.Load() != 60 || n != 40 {
+				t.Fatalf("%T: got %d spent and %d left of 100, want 60 and 40", a, spent.Load(), n)
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -21,58 +22,49 @@ type tracker struct {
 	hijacked   bool
 }
 
-// The forms of a tracker: what a handler finds by asking for an interface is what the response can do.
+// What a response may be able to do beyond http.ResponseWriter, by which a handler finds out: by asking for an interface. Each is a part of
+// the tracker's shape exactly if the writer below has it, but for hijacking, which has to be seen also where it is done through Unwrap.
 type (
-	flusher  struct{ *tracker }
-	pusher   struct{ flusher }
-	hijacker struct{ flusher }
-	sender   struct{ hijacker }
+	flushes  struct{ t *tracker }
+	hijacks  struct{ t *tracker }
+	sends    struct{ t *tracker }
+	pushes   struct{ t *tracker }
+	notifies struct{ t *tracker }
+	texts    struct{ t *tracker }
+)
+
+// The interfaces that they stand for, where package http has none, or none that is not deprecated: gin's Stream needs the first.
+type (
+	closeNotifier interface{ CloseNotify() <-chan bool }
+	readerFrom    interface{ io.ReaderFrom }
+	stringWriter  interface{ io.StringWriter }
 )
 
 var (
-	_ http.Flusher  = flusher{}
-	_ http.Pusher   = pusher{}
-	_ http.Hijacker = hijacker{}
-	_ io.ReaderFrom = sender{}
+	_ http.Flusher  = flushes{}
+	_ http.Hijacker = hijacks{}
+	_ io.ReaderFrom = sends{}
+	_ http.Pusher   = pushes{}
+	_ closeNotifier = notifies{}
+	_ stringWriter  = texts{}
 )
 
-// writer is the tracker in the form that fits.
-func (t *tracker) writer() http.ResponseWriter {
-	f := flusher{t}
-	switch {
-	case can[http.Hijacker](t.ResponseWriter):
-		if _, ok := t.ResponseWriter.(io.ReaderFrom); ok {
-			return sender{hijacker{f}}
-		}
-		return hijacker{f}
-	case can[http.Pusher](t.ResponseWriter):
-		return pusher{f}
-	case can[http.Flusher](t.ResponseWriter) || can[flushError](t.ResponseWriter):
-		return f
-	}
-	return t
-}
-
-type flushError interface{ FlushError() error }
-
-// can tells whether w, or what it wraps, is an I.
-func can[I any](w http.ResponseWriter) bool {
-	_, ok := find[I](w)
+// is tells whether w is an I.
+func is[I any](w http.ResponseWriter) bool {
+	_, ok := w.(I)
 	return ok
 }
 
-func find[I any](w http.ResponseWriter) (I, bool) {
-	for {
-		if i, ok := w.(I); ok {
-			return i, true
-		}
+// can tells whether w, or what it wraps, is an I.
+func can[I any](w http.ResponseWriter) bool {
+	for !is[I](w) {
 		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
 		if !ok {
-			var none I
-			return none, false
+			return false
 		}
 		w = u.Unwrap()
 	}
+	return true
 }
 
 // Unwrap lets http.ResponseController reach what is wrapped.
@@ -113,45 +105,57 @@ func (t *tracker) end(returned bool) int {
 	return t.status
 }
 
-// Flush implements http.Flusher.
-func (f flusher) Flush() {
-	// The interface has no way to tell of a client who left; the next write will.
-	_ = f.FlushError()
+// FlushError flushes and tells whether that worked, for http.ResponseController.
+func (t *tracker) FlushError() error {
+	err := http.NewResponseController(t.ResponseWriter).Flush()
+	if !errors.Is(err, http.ErrNotSupported) {
+		t.begin()
+	}
+	return err
 }
 
-// FlushError flushes and tells whether that worked.
-func (f flusher) FlushError() error {
-	f.begin()
-	return http.NewResponseController(f.ResponseWriter).Flush()
+// Flush implements http.Flusher.
+func (f flushes) Flush() {
+	f.t.begin()
+	f.t.ResponseWriter.(http.Flusher).Flush()
 }
 
 // Push implements http.Pusher.
-func (p pusher) Push(target string, opts *http.PushOptions) error {
-	if inner, ok := find[http.Pusher](p.ResponseWriter); ok {
-		return inner.Push(target, opts)
-	}
-	return http.ErrNotSupported
+func (p pushes) Push(target string, opts *http.PushOptions) error {
+	return p.t.ResponseWriter.(http.Pusher).Push(target, opts)
 }
 
+// CloseNotify implements http.CloseNotifier.
+func (n notifies) CloseNotify() <-chan bool { return n.t.ResponseWriter.(closeNotifier).CloseNotify() }
+
 // ReadFrom implements io.ReaderFrom, by which files are sent without copying.
-func (s sender) ReadFrom(r io.Reader) (int64, error) {
-	s.begin()
-	n, err := s.ResponseWriter.(io.ReaderFrom).ReadFrom(r)
-	s.bytes += n
+func (s sends) ReadFrom(r io.Reader) (int64, error) {
+	s.t.begin()
+	n, err := s.t.ResponseWriter.(io.ReaderFrom).ReadFrom(r)
+	s.t.bytes += n
+	return n, err
+}
+
+// WriteString implements io.StringWriter, by which a text is written without copying.
+func (x texts) WriteString(text string) (int, error) {
+	x.t.begin()
+	n, err := x.t.ResponseWriter.(io.StringWriter).WriteString(text)
+	x.t.bytes += int64(n)
 	return n, err
 }
 
 // Hijack implements http.Hijacker. The places are held from there on until the connection is closed.
-func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	c, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+func (h hijacks) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	t := h.t
+	c, rw, err := http.NewResponseController(t.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, err
 	}
-	h.hijacked = true
-	if h.visit == nil || !h.visit.Holds() {
+	t.hijacked = true
+	if t.visit == nil || !t.visit.Holds() {
 		return c, rw, nil
 	}
-	held := &heldConn{Conn: c, tracker: h.tracker}
+	held := &heldConn{Conn: c, tracker: t}
 	if half, ok := c.(halfCloser); ok {
 		return &halfConn{held, half}, rw, nil
 	}

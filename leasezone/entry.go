@@ -210,6 +210,9 @@ func (e *entry) putBack(now limitgate.Time, c limitgate.Charge) bool {
 		return false
 	}
 	n, behind := int64(c.Key&0xffff), int64(c.Key>>16&0xffff)
+	if c.Before != e.state(e.got-behind) || c.After != e.state(e.got-behind+n) { // a part of one: the zone knows what of it is left
+		return false
+	}
 	behind -= n
 	back := n
 	if room := int64(e.end - late); e.plan.each == 0 && room <= 0 {

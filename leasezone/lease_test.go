@@ -362,6 +362,44 @@ func TestRefunds(t *testing.T) {
 	}
 }
 
+// TestRefundsOfParts: a part of what was spent of a batch is given back, and no more than that.
+func TestRefundsOfParts(t *testing.T) {
+	ctx := context.Background()
+	for _, a := range []limitgate.Algorithm{
+		limitgate.Count{Limit: 200, Window: time.Hour},
+		limitgate.Count{Limit: 200, Window: time.Hour, Windowing: limitgate.Fixed},
+		limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 200},
+		limitgate.Req{Rate: limitgate.PerMinute(1), Burst: 199, NoDelay: true, Arithmetic: limitgate.Nginx},
+	} {
+		z := leaseOf(t, newDistant(), Config{})
+		l := bind(t, z, a)
+		got, leased := takes(t, l, t0, "k", 30), 0
+		for range 3 {
+			legs := []limitgate.Leg{{Limiter: l, Key: "k", Cost: 3}}
+			before := z.Stats().Single
+			v, err := limitgate.All(ctx, t0, legs)
+			if err != nil || !v.Admitted() {
+				t.Fatalf("%v: got %+v, %v", a.Kind(), v, err)
+			}
+			if z.Stats().Single == before {
+				leased++
+			}
+			for _, cost := range []limitgate.Cost{1, 1, 0} { // 1 stays
+				if err := limitgate.RefundPart(ctx, t0, &legs[0], cost); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got++
+		}
+		if leased == 0 {
+			t.Errorf("%v: nothing was spent of a batch: the test shows nothing", a.Kind())
+		}
+		if got += takes(t, l, t0, "k", 300); got != 200 {
+			t.Errorf("%v: got %d admitted, want 200", a.Kind(), got)
+		}
+	}
+}
+
 // TestAllOrNone: what one limit refuses is not charged to another, be that leased or not.
 func TestAllOrNone(t *testing.T) {
 	ctx := context.Background()

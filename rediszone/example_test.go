@@ -248,9 +248,18 @@ func ExampleRoster_Sign() {
 	store := nowhere()
 	defer store.Close()
 	roster, _ := rediszone.NewRoster(store, "")
-	names, err := roster.Sign(context.Background(), "gateway-1", 10*time.Second)
+	names, _, err := roster.Sign(context.Background(), "gateway-1", 10*time.Second)
 	fmt.Println(names, err != nil)
 	// Output: [] true
+}
+
+func ExampleRoster_Leave() {
+	store := nowhere()
+	defer store.Close()
+	roster, _ := rediszone.NewRoster(store, "")
+	err := roster.Leave(context.Background(), "gateway-1", 10*time.Second)
+	fmt.Println(err != nil) // who misses it will know in ten seconds
+	// Output: true
 }
 
 func ExampleNewNotes() {
@@ -278,6 +287,16 @@ func ExampleNotes_Read() {
 	version, changed, err := notes.Read(context.Background(), "7")
 	fmt.Println(version, changed == nil, err != nil)
 	// Output: 7 true true
+}
+
+// What nobody needs any more is taken away only if it still says what it said.
+func ExampleNotes_Drop() {
+	store := nowhere()
+	defer store.Close()
+	notes, _ := rediszone.NewNotes(store, "")
+	err := notes.Drop(context.Background(), map[string]string{"greeting": "good morning"})
+	fmt.Println(err != nil)
+	// Output: true
 }
 
 func ExampleInspect() {

@@ -88,6 +88,33 @@ func TestField68KeysWithoutExpiryAreHealed(t *testing.T) {
 	}
 }
 
+// So does a refund: for as long as what is left matters.
+func TestField68RefundsHeal(t *testing.T) {
+	s := open(t, redistest.Start(t).URL())
+	c := client(t, s)
+	for i, a := range kinds() {
+		z := zone(t, Config{Store: s, Name: strconv.Itoa(i)})
+		l := bound(t, z, a)
+		name := z.key(limit(t, z, a), "k")
+		var last limitgate.Receipt
+		for range 3 {
+			r, d, err := l.TakeReceiptAt(t.Context(), limitgate.Now(), "k", 1)
+			if err != nil || !d.Admitted() {
+				t.Fatal(d, err)
+			}
+			last = r
+		}
+		before := ttl(t, c, name)
+		do(t, c, "PERSIST", name)
+		if err := last.Refund(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := ttl(t, c, name); n < before/2 {
+			t.Errorf("%v: expires in %d ms after a refund, before it was found without an expiry in %d", a.Kind(), n, before)
+		}
+	}
+}
+
 // do sends a command.
 func do(t testing.TB, c rueidis.Client, command ...string) {
 	t.Helper()

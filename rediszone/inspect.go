@@ -2,6 +2,7 @@ package rediszone
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ type Server struct {
 	// Offset is how far the server's clock is ahead of this machine's; half of Latency may be wrong about it.
 	Offset time.Duration
 
-	// Scripts is why no script can be run; nil if one can.
+	// Scripts is why no script can be run, or can't do what decisions, the roster and notes need; nil if they can.
 	Scripts error
 
 	// MaxMemory is how many bytes it may hold, 0 for no bound, and Policy what it does beyond.
@@ -44,7 +45,7 @@ const (
 	maxScan  = 1_000_000 // keys looked at in one server
 )
 
-// Inspect looks at all servers of a store that hold keys, and changes nothing. It fails if there is no connection.
+// Inspect looks at all servers of a store that hold keys, and leaves them as they were. It fails if there is no connection.
 func Inspect(ctx context.Context, s *Store, prefix string) ([]Server, error) {
 	c, err := s.Client()
 	if err != nil {
@@ -70,8 +71,24 @@ func Inspect(ctx context.Context, s *Store, prefix string) ([]Server, error) {
 		}
 		list = append(list, one)
 	}
+	refused := tried(ctx, s, prefix)
+	for i := range list {
+		if list[i].Scripts == nil {
+			list[i].Scripts = refused
+		}
+	}
 	slices.SortFunc(list, func(a, b Server) int { return strings.Compare(a.Addr, b.Addr) })
 	return list, nil
+}
+
+// tried tries all that scripts do, on a key that is gone afterwards.
+func tried(ctx context.Context, s *Store, prefix string) error {
+	probe := assemble([]string{"probe"})
+	refused, err := probe.run(ctx, s, []string{prefix + ":" + string(schema) + "probe"}).ToString()
+	if err == nil && refused != "" {
+		err = errors.New(refused)
+	}
+	return err
 }
 
 // describe reads what the server says of itself.

@@ -2,10 +2,12 @@ package rediszone_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/gatewaytest"
 	"github.com/limitgate/limitgate/internal/redistest"
 	"github.com/limitgate/limitgate/rediszone"
 )
@@ -65,6 +67,40 @@ func TestInspect(t *testing.T) {
 	}
 }
 
+// TestInspectTriesWhatScriptsDo: whatever command a user may not run is named, and nothing stays of what was tried.
+func TestInspectTriesWhatScriptsDo(t *testing.T) {
+	server := redistest.Start(t)
+	server.Do("ACL", "SETUSER", "u", "on", ">secret", "~lg:*", "+@all")
+	s, err := rediszone.Dial(t.Context(), rediszone.Options{URL: server.URL(), Username: "u", Password: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	for _, command := range []string{"", "EVAL", "GET", "SET", "PTTL", "PEXPIRE", "DEL", "EXISTS", "INCR", "RPUSH", "LLEN", "LINDEX", "LSET", "LREM",
+		"LTRIM", "ZADD", "ZCOUNT", "ZRANGE", "ZREM", "ZREMRANGEBYSCORE", "HSET", "HGET", "HGETALL", "HDEL"} {
+		if command != "" {
+			server.Do("ACL", "SETUSER", "u", "-"+command)
+		}
+		list, err := rediszone.Inspect(t.Context(), s, "")
+		if err != nil || len(list) != 1 {
+			t.Fatalf("without %q: got %v, %v, want one server", command, list, err)
+		}
+		switch got := list[0].Scripts; {
+		case command == "" && got != nil:
+			t.Errorf("with all commands: got %v", got)
+		case command != "" && (got == nil || !strings.HasPrefix(strings.ToUpper(got.Error()), command+": ") && !strings.Contains(got.Error(), "'"+strings.ToLower(command)+"'")):
+			t.Errorf("without %s: got %v, want that it is named", command, got)
+		}
+		server.Do("ACL", "SETUSER", "u", "+@all")
+	}
+	server.Do("CONFIG", "SET", "maxmemory", "1")
+	if list, err := rediszone.Inspect(t.Context(), s, ""); err != nil || list[0].Scripts == nil {
+		t.Errorf("without memory: got %+v %v, want that scripts can store nothing", list, err)
+	}
+	server.Do("CONFIG", "SET", "maxmemory", "0")
+	gatewaytest.Eventually(t, 5*time.Second, "that nothing stays", func() bool { return server.Do("DBSIZE") == ":0" })
+}
+
 // TestNotes: what one instance writes the others read, once for each change.
 func TestNotes(t *testing.T) {
 	server := redistest.Start(t)
@@ -102,4 +138,13 @@ func TestNotes(t *testing.T) {
 	if ttl := server.Do("PTTL", "lg:1{notes}"); ttl == ":-1" {
 		t.Error("got notes that are kept for ever")
 	}
+	// What is dropped is dropped if it still says the same, and is no news.
+	put("b", "4")
+	read(map[string]string{"a": "3", "b": "4"})
+	if err := n.Drop(t.Context(), map[string]string{"a": "3", "b": "no more", "c": "5"}); err != nil {
+		t.Fatal(err)
+	}
+	read(nil)
+	put("d", "6")
+	read(map[string]string{"b": "4", "d": "6"})
 }

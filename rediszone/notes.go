@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -15,6 +16,7 @@ type Notes struct {
 	keys  []string
 	write script
 	read  script
+	drop  script
 }
 
 // NewNotes makes the notes of a store; an empty prefix is DefaultPrefix. It does not ask the store for anything.
@@ -29,7 +31,8 @@ func NewNotes(s *Store, prefix string) (*Notes, error) {
 		return nil, fmt.Errorf("notes: %w", err)
 	}
 	name := prefix + ":" + string(schema) + "{notes}"
-	return &Notes{store: s, keys: []string{name, name + "changes"}, write: assemble([]string{"note"}), read: assemble([]string{"notes"})}, nil
+	return &Notes{store: s, keys: []string{name, name + "changes"},
+		write: assemble([]string{"note"}), read: assemble([]string{"notes"}), drop: assemble([]string{"unnote"})}, nil
 }
 
 // noted is how long notes are kept that nobody reads.
@@ -58,6 +61,20 @@ func (n *Notes) Read(ctx context.Context, version string) (now string, list map[
 		list[all[i]] = all[i+1]
 	}
 	return all[0], list, nil
+}
+
+// Drop takes away notes that say what they said, and are of no use any more: that is no change, so nobody reads all again for it.
+func (n *Notes) Drop(ctx context.Context, list map[string]string) error {
+	args := make([]string, 0, 2*len(list))
+	for name, text := range list {
+		args = append(args, name, text)
+	}
+	for part := range slices.Chunk(args, 2*batch) {
+		if err := n.drop.run(ctx, n.store, n.keys[:1], part...).Error(); err != nil {
+			return fmt.Errorf("dropping notes of store %q: %w", n.store.name, err)
+		}
+	}
+	return nil
 }
 
 func keep() string { return strconv.FormatInt(noted.Milliseconds(), 10) }

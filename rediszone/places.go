@@ -18,8 +18,9 @@ import (
 const DefaultLease = 10 * time.Second
 
 const (
-	renewals = 3   // in one lease
-	batch    = 500 // commands, or places of a key, that are sent at a time
+	renewals  = 3   // in one lease
+	batch     = 500 // releases, or places of a key, that are sent at a time
+	pipelined = 100 // renewals, of as many keys, that are sent at a time
 )
 
 // place is one that this instance holds, or held.
@@ -163,7 +164,8 @@ func (h *holder) run(ctx context.Context) {
 	}
 }
 
-// renew asks for another lease of all places of which a third of it is over.
+// renew asks for another lease of all places of which a third of it is over, for many keys at a time: those that are over first come
+// first.
 func (h *holder) renew(ctx context.Context, now time.Time) {
 	h.mu.Lock()
 	due := map[string][]uint64{}
@@ -173,17 +175,34 @@ func (h *holder) renew(ctx context.Context, now time.Time) {
 			h.asked[id] = true
 		}
 	}
-	h.mu.Unlock()
+	list := make([]renewal, 0, len(due))
 	for key, ids := range due {
 		for part := range slices.Chunk(ids, batch) {
-			args := []string{strconv.FormatInt(h.lease.Milliseconds(), 10)}
-			for _, id := range part {
-				args = append(args, h.member(id))
-			}
-			err := h.zone.scripts.renew.run(ctx, h.zone.store, []string{key}, args...).Error()
-			h.renewed(part, now, err)
+			list = append(list, renewal{key, part, h.held[part[0]].until})
 		}
 	}
+	h.mu.Unlock()
+	slices.SortFunc(list, func(a, b renewal) int { return a.until.Compare(b.until) })
+	for part := range slices.Chunk(list, pipelined) {
+		calls := make([]call, len(part))
+		for i, r := range part {
+			args := []string{strconv.FormatInt(h.lease.Milliseconds(), 10)}
+			for _, id := range r.ids {
+				args = append(args, h.member(id))
+			}
+			calls[i] = call{&h.zone.scripts.renew, r.key, args}
+		}
+		for i, err := range runAll(ctx, h.zone.store, calls) {
+			h.renewed(part[i].ids, now, err)
+		}
+	}
+}
+
+// renewal is of places of one key, of which one ends at the time until.
+type renewal struct {
+	key   string
+	ids   []uint64
+	until time.Time
 }
 
 // renewed notes what came of a renewal that was asked for at begin.

@@ -3,7 +3,9 @@ package rediszone
 import (
 	"context"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,6 +72,36 @@ func TestField42PlacesOfTheDead(t *testing.T) {
 	time.Sleep(testLease)
 	if n := heldBy(t, b, "k", 60); n != 5 {
 		t.Errorf("%d held by the living instance, want 5", n)
+	}
+}
+
+// Places stay held for as long as they are, also where there are many keys and the way to the store is long: leases are renewed for
+// many at a time.
+func TestPlacesOfManyKeysStayHeld(t *testing.T) {
+	server := redistest.Start(t)
+	p := redistest.NewProxy(t, server.Addr())
+	held := bound(t, zone(t, Config{Store: open(t, p.URL()), Name: "z", Lease: testLease}), limitgate.Conn{Limit: 1})
+	seen := bound(t, zone(t, Config{Store: open(t, server.URL()), Name: "z", Lease: testLease}), limitgate.Conn{Limit: 1})
+	const keys = 400
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() { // ends with its place
+			if _, d, err := held.Acquire(t.Context(), strconv.Itoa(i)); err != nil || !d.Admitted() {
+				t.Errorf("acquiring: %+v %v", d, err)
+			}
+		})
+	}
+	wg.Wait()
+	p.Delay.Store(int64(2 * time.Millisecond)) // each way
+	time.Sleep(3 * testLease)
+	server.Do("SCRIPT", "FLUSH")
+	time.Sleep(testLease)
+	free := 0
+	for i := range keys {
+		free += 1 - int(heldBy(t, seen, strconv.Itoa(i), 1))
+	}
+	if free > 0 {
+		t.Errorf("%d of %d places that are held were free for others", free, keys)
 	}
 }
 

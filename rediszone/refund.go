@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/limitgate/limitgate"
 )
@@ -39,9 +40,30 @@ func (z *Zone) undoing(now limitgate.Time, l *limitgate.Limit, c limitgate.Charg
 	s := &z.scripts.undo[t.Form]
 	life := binary.BigEndian.AppendUint32(nil, uint32(c.Life>>1))
 	if t.Form == limitgate.FormLog {
-		return s, []string{string(life), strconv.FormatUint(uint64(c.Before), 10), fmt.Sprintf("%019d", c.After)}
+		return s, []string{string(life), strconv.FormatUint(uint64(c.Before), 10), fmt.Sprintf("%019d", c.After), z.outlasts(t)}
 	}
-	return s, []string{z.instant(now), limitgate.BytesKey(charged(t, c, life, alone))}
+	return s, []string{z.instant(now), limitgate.BytesKey(charged(t, c, life, alone)), z.outlasts(t)}
+}
+
+// outlasts is how many milliseconds a state says anything, at most, and the margin that scripts add to it.
+func (z *Zone) outlasts(t limitgate.Terms) string {
+	ms := int64(1000)
+	if z.caller {
+		ms = 24 * time.Hour.Milliseconds()
+	}
+	switch t.Form {
+	case limitgate.FormDebt:
+		ms += t.Full/int64(time.Millisecond) + 1
+	case limitgate.FormNginx:
+		ms += t.Flush
+	case limitgate.FormFixed:
+		ms += max(t.Window, t.Until-t.From)
+	case limitgate.FormSliding:
+		ms += 2*t.Window + limitgate.Skew.Milliseconds()
+	case limitgate.FormLog:
+		ms += t.Window + limitgate.Skew.Milliseconds()
+	}
+	return strconv.FormatInt(ms, 10)
 }
 
 // charged writes what the script that gives back has to know:

@@ -97,3 +97,33 @@ func (s *script) run(ctx context.Context, at *Store, keys []string, args ...stri
 	}
 	return r
 }
+
+// call is a script to run on a key.
+type call struct {
+	script *script
+	key    string
+	args   []string
+}
+
+// runAll has the server run scripts in one go, and tells in their order which failed. Those that it does not know are sent again, whole.
+func runAll(ctx context.Context, at *Store, calls []call) []error {
+	errs := make([]error, len(calls))
+	c, err := at.Client()
+	if err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
+	cmds := make(rueidis.Commands, len(calls))
+	for i, q := range calls {
+		cmds[i] = c.B().Evalsha().Sha1(q.script.sha).Numkeys(1).Key(q.key).Arg(q.args...).Build()
+	}
+	for i, r := range c.DoMulti(ctx, cmds...) {
+		errs[i] = r.Error()
+		if e, ok := rueidis.IsRedisErr(errs[i]); ok && e.IsNoScript() { // it was not run
+			errs[i] = calls[i].script.run(ctx, at, []string{calls[i].key}, calls[i].args...).Error()
+		}
+	}
+	return errs
+}

@@ -105,7 +105,7 @@ func (s *Store) dial(ctx context.Context) error {
 	if m.client != nil {
 		m.client.Close()
 	}
-	s.err = fmt.Errorf("store %q: connecting to %v: %w", s.name, s.options.InitAddress, m.err)
+	s.err = &unconnected{fmt.Errorf("store %q: connecting to %v: %w", s.name, s.options.InitAddress, m.err)}
 	return s.err
 }
 

@@ -30,4 +30,4 @@
 // Config.Wait alone bounds how long it waits.
 package sqllimit
 
-//go:generate go run ../internal/genshapes .
+//go:generate go run ../internal/genshapes sqllimit .

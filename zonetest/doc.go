@@ -35,6 +35,7 @@ func Run(t *testing.T, f Factory) {
 		{"ArticleVectors", ArticleVectors},
 		{"Windows", Windows},
 		{"Resets", Resets},
+		{"Parts", Parts},
 		{"Kinds", Kinds},
 		{"Check", CheckChangesNothing},
 		{"KeepsNoKey", KeepsNoKey},

@@ -220,6 +220,42 @@ func resetKey(t testing.TB, l *limitgate.Limiter) {
 	}
 }
 
+// Parts tests this: of what was charged a part can be given back, whether it is the last charge or others came behind it; the rest stays
+// charged, and can be given back too.
+func Parts(t testing.TB, f Factory) {
+	for _, a := range takers(20) {
+		for _, behind := range []limitgate.Cost{0, 3} {
+			l := limiter(t, f(t), a)
+			part(t, l, behind)
+		}
+	}
+}
+
+func part(t testing.TB, l *limitgate.Limiter, behind limitgate.Cost) {
+	t.Helper()
+	ctx := context.Background()
+	take(t, l, t0, "part", 2)
+	legs := []limitgate.Leg{{Limiter: l, Key: "part", Cost: 10}}
+	if v, err := limitgate.All(ctx, t0, legs); err != nil || !v.Admitted() {
+		t.Fatalf("%v: got %+v, %v", l.Algorithm().Kind(), v, err)
+	}
+	if behind > 0 {
+		take(t, l, t0, "part", behind)
+	}
+	free := int64(20 - 2 - 10 - behind)
+	for _, back := range []struct{ cost, gives limitgate.Cost }{{0, 0}, {-1, 0}, {4, 4}, {1, 1}, {9, 5}, {1, 0}} {
+		if err := limitgate.RefundPart(ctx, t0, &legs[0], back.cost); err != nil {
+			t.Fatal(err)
+		}
+		free += int64(back.gives)
+		fits, over := check(t, l, t0, "part", limitgate.Cost(free)), check(t, l, t0, "part", limitgate.Cost(free+1))
+		if !fits.Admitted() || over.Admitted() {
+			t.Errorf("%v, %d behind it, %d given back: got %+v for %d and %+v for one more, want just so many left",
+				l.Algorithm().Kind(), behind, back.cost, fits, free, over)
+		}
+	}
+}
+
 // takers is a limit of each kind that can be taken: n at once, then none for a long time.
 func takers(n int64) []limitgate.Algorithm {
 	return []limitgate.Algorithm{

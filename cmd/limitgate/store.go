@@ -22,8 +22,8 @@ func newStore() *cobra.Command {
 		Use:   "check FILE",
 		Short: "tell whether limits can live in the stores of a configuration",
 		Long: `store check connects to each limit_store of a configuration, whether the gateway runs or not, and tells how fast it answers,
-whether it runs scripts, how far its clock is off, whether keys are kept for ever, and whether it may drop what is owed when
-its memory is full. It changes nothing. It exits with 1 if something keeps limits from holding.`,
+whether scripts may do there what decisions need, how far its clock is off, whether keys are kept for ever, and whether it may
+drop what is owed when its memory is full. It leaves nothing behind. It exits with 1 if something keeps limits from holding.`,
 		Example: "  limitgate store check /etc/nginx/nginx.conf",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

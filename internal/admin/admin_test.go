@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/limitgate/limitgate/internal/override"
 )
@@ -49,16 +51,20 @@ func TestServer(t *testing.T) {
 	}
 	old.SetUnlinkOnClose(false)
 	old.Close()
-	s, err := Open(path, f)
+	s, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if list, err := os.ReadDir(filepath.Dir(path)); err != nil || len(list) != 1 {
+		t.Errorf("got %v %v beside the socket, want nothing", list, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got mode %v, %v, want 0600", info.Mode(), err)
 	}
-	if _, err := Open(path, f); err == nil || !strings.Contains(err.Error(), "another process serves it") {
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "another process serves it") {
 		t.Errorf("a second server: got %v", err)
 	}
+	s.Serve(f)
 	c := NewClient(path)
 	var p Peers
 	if err := c.Ask("GET", "/v1/peers", "", nil, &p); err != nil || p.Instance != "me" || len(p.Stores) != 1 {
@@ -83,6 +89,8 @@ func TestServer(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"bad numbers": c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`{"burst":-1}`), &struct{}{}),
+		"null":        c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`null`), &struct{}{}),
+		"more":        c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`{"burst":1} {"burst":2}`), &struct{}{}),
 		"bad method":  c.Ask("GET", "/v1/key/set", "zone=z&key=k", nil, &struct{}{}),
 		"bad path":    c.Ask("GET", "/v1/else", "", nil, &struct{}{}),
 	} {
@@ -98,5 +106,65 @@ func TestServer(t *testing.T) {
 	}
 	if err := c.Ask("GET", "/v1/peers", "", nil, &p); err == nil {
 		t.Error("got an answer from a server that is closed")
+	}
+}
+
+// TestOpen: what is not a socket that nobody serves stays where it is.
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file); err == nil || !strings.Contains(err.Error(), "no socket") {
+		t.Errorf("a file: got %v", err)
+	}
+	// A process that has no time to accept is there all the same.
+	busy := filepath.Join(dir, "busy")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: busy}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 { // until its queue is full
+		if c, err := net.DialTimeout("unix", busy, 10*time.Millisecond); err == nil {
+			defer c.Close()
+		}
+	}
+	if _, err := Open(busy); err == nil {
+		t.Error("a socket that somebody has: got it replaced")
+	}
+	for _, name := range []string{file, busy} {
+		if _, err := os.Stat(name); err != nil {
+			t.Errorf("%s: got %v, want that it stays", name, err)
+		}
+	}
+	// A server removes its own socket only.
+	path := filepath.Join(dir, "s")
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	other, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("got %v, want the socket of the other server", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("got %v, want that the socket is gone", err)
 	}
 }

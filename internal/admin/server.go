@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/limitgate/limitgate/internal/override"
@@ -22,47 +25,92 @@ const (
 	fileMode = 0o600
 )
 
-// Server is the server on a socket. Open it, and Close it.
+// Server is the server on a socket. Open it, have it Serve, and Close it.
 type Server struct {
-	http http.Server
-	done chan struct{} // closed when nobody serves any more
+	http   http.Server
+	ln     net.Listener
+	path   string
+	socket os.FileInfo   // that was made at path
+	done   chan struct{} // closed when nobody serves any more
 }
 
-// Open opens the socket, which none but the user of the process may use, and serves. A socket that is left over from a process that
-// is gone is removed.
-func Open(path string, g Gateway) (*Server, error) {
-	if c, err := net.DialTimeout("unix", path, probing); err == nil {
-		c.Close()
-		return nil, fmt.Errorf("opening the admin socket %s: another process serves it", path)
-	} else if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("removing the old admin socket: %w", err)
-		}
+// Open makes the socket, which at no time anybody but the user of the process may use. One that is left over from a process that is
+// gone is replaced, one that somebody serves is not. Who asks waits until it is served.
+func Open(path string) (*Server, error) {
+	if err := free(path); err != nil {
+		return nil, err
 	}
-	ln, err := net.Listen("unix", path)
+	private, err := os.MkdirTemp(filepath.Dir(path), ".a*") // nobody else gets in while the socket is made
 	if err != nil {
 		return nil, fmt.Errorf("opening the admin socket: %w", err)
 	}
-	if err := os.Chmod(path, fileMode); err != nil {
-		ln.Close()
-		return nil, fmt.Errorf("closing the admin socket to others: %w", err)
+	defer os.RemoveAll(private)
+	made := filepath.Join(private, "s")
+	ln, err := net.Listen("unix", made)
+	if err != nil {
+		return nil, fmt.Errorf("opening the admin socket: %w", err)
 	}
-	s := &Server{done: make(chan struct{})}
+	ln.(*net.UnixListener).SetUnlinkOnClose(false)
+	s := &Server{ln: ln, path: path, done: make(chan struct{})}
+	if err = os.Chmod(made, fileMode); err == nil {
+		if s.socket, err = os.Lstat(made); err == nil {
+			err = os.Rename(made, path)
+		}
+	}
+	if err != nil {
+		ln.Close()
+		return nil, fmt.Errorf("opening the admin socket: %w", err)
+	}
+	return s, nil
+}
+
+// free reports what is at a path, if it is not to be replaced.
+func free(path string) error {
+	c, err := net.DialTimeout("unix", path, probing)
+	if err == nil {
+		c.Close()
+		return fmt.Errorf("opening the admin socket %s: another process serves it", path)
+	}
+	switch info, found := os.Lstat(path); {
+	case errors.Is(found, fs.ErrNotExist):
+		return nil
+	case found != nil:
+		return fmt.Errorf("opening the admin socket: %w", found)
+	case info.Mode()&os.ModeSocket == 0:
+		return fmt.Errorf("opening the admin socket %s: there is something that is no socket", path)
+	case !errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("opening the admin socket %s: another process may serve it: %w", path, err)
+	}
+	return nil
+}
+
+// Serve begins to answer with what g tells.
+func (s *Server) Serve(g Gateway) {
 	s.http.Handler, s.http.ReadTimeout, s.http.WriteTimeout = routes(g), maxTime, maxTime
 	s.http.ErrorLog = log.New(io.Discard, "", 0) // who asks is told
 	// Owned by s, ends with Close.
 	go func() {
 		defer close(s.done)
-		_ = s.http.Serve(ln) // ends with Close
+		_ = s.http.Serve(s.ln) // ends with Close
 	}()
-	return s, nil
 }
 
-// Close closes the socket, which disappears, and all connections, and waits.
+// Close closes the socket, which disappears unless another process has replaced it, and all connections, and waits.
 func (s *Server) Close() error {
 	err := s.http.Close()
+	if s.http.Handler == nil { // nobody was answered
+		return errors.Join(s.ln.Close(), s.remove())
+	}
 	<-s.done
-	return err
+	return errors.Join(err, s.remove())
+}
+
+// remove removes the socket, if it is this server's.
+func (s *Server) remove() error {
+	if is, err := os.Lstat(s.path); err != nil || !os.SameFile(is, s.socket) {
+		return nil
+	}
+	return os.Remove(s.path)
 }
 
 func routes(g Gateway) http.Handler {
@@ -92,7 +140,7 @@ func readNumbers(body io.Reader) (*override.Numbers, error) {
 		return nil, err
 	}
 	var none map[string]any
-	if json.Unmarshal(text, &none) == nil && len(none) == 0 {
+	if json.Unmarshal(text, &none) == nil && none != nil && len(none) == 0 {
 		return nil, nil
 	}
 	return override.Parse(string(text))

@@ -50,22 +50,19 @@ func (v *Visit) GiveBack(ctx context.Context, limit int) error {
 	return nil
 }
 
-// Settle has one limit charge what the work has cost in the end: what is less than it was charged is given back, and of what is more
-// it takes all, or as much as is left. A limit that did not charge the work takes nothing.
+// Settle has one limit charge what the work has cost in the end: what is less than it was charged is given back, exactly, and of what is
+// more it takes all, or as much as is left. A limit that did not charge the work takes nothing.
 func (v *Visit) Settle(ctx context.Context, limit int, cost limitgate.Cost) error {
 	leg := v.leg(limit)
 	if leg == nil || !v.charged {
 		return nil
 	}
 	v.calm.Context = ctx
-	var err error
-	now, cost := v.gate.config.Now(), max(cost, 0)
-	more := cost - leg[0].Cost
-	if more < 0 {
-		err = limitgate.RefundAll(&v.calm, now, leg)
-		more = cost
+	now, less := v.gate.config.Now(), leg[0].Cost-max(cost, 0)
+	if less > 0 {
+		return limitgate.RefundPart(&v.calm, now, &leg[0], less)
 	}
-	return errors.Join(err, spend(&v.calm, now, leg[0].Limiter, leg[0].Key, more))
+	return spend(&v.calm, now, leg[0].Limiter, leg[0].Key, -less)
 }
 
 // leg is that of a limit of requests, alone; nil: it takes no part.

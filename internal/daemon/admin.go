@@ -23,18 +23,22 @@ type keys struct {
 	journal *override.Journal // nil: there is no admin socket
 
 	mu      sync.Mutex               // guards what follows
-	sources map[string]override.Keys // by store; "" is the journal
-	stores  map[string]string        // of each zone of the running generation; "" is none
+	sources map[string]override.Keys // by the source of an open store, "" is the journal: what was read last
+	stores  map[string]*openStore    // of each zone of the running generation; nil is none
 }
 
 func newKeys() *keys {
-	return &keys{table: override.NewTable(), sources: map[string]override.Keys{"": {}}, stores: map[string]string{}}
+	return &keys{table: override.NewTable(), sources: map[string]override.Keys{"": {}}, stores: map[string]*openStore{}}
 }
 
 // apply puts the numbers of each zone's own source in place. mu is held.
 func (k *keys) apply() {
-	for zone, store := range k.stores {
-		k.table.Zone(zone).Set(k.sources[store][zone])
+	for zone, s := range k.stores {
+		source := ""
+		if s != nil {
+			source = s.source
+		}
+		k.table.Zone(zone).Set(k.sources[source][zone])
 	}
 }
 
@@ -55,43 +59,57 @@ func (k *keys) commit(u *zoneUse) {
 // noteMark stands between the zone and the key in the name of a note. No name in a configuration holds it.
 const noteMark = "\x00"
 
-// read takes the notes of a store.
-func (k *keys) read(store string, notes map[string]string) {
+// read takes the notes of a store, and gives those that hold no longer at now. Of a store that no running zone is in they are only kept:
+// the configuration that it belongs to may never run.
+func (k *keys) read(source string, notes map[string]string, now limitgate.Time) (over map[string]string) {
 	list := override.Keys{}
 	for name, text := range notes {
 		zone, key, found := strings.Cut(name, noteMark)
-		if n, err := override.Parse(text); found && err == nil {
+		switch n, err := override.Parse(text); {
+		case !found || err != nil:
+		case n.Over(now):
+			if over == nil {
+				over = map[string]string{}
+			}
+			over[name] = text
+		default:
 			list.Put(zone, key, n)
 		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.sources[store] = list
+	k.sources[source] = list
 	k.apply()
+	return over
 }
 
-// set sets the numbers of a key in the journal.
-func (k *keys) set(zone, key string, n *override.Numbers) error {
+// forget forgets the notes of a store that is closed.
+func (k *keys) forget(source string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.sources, source)
+}
+
+// set sets the numbers of a key in the journal, at now.
+func (k *keys) set(zone, key string, n *override.Numbers, now limitgate.Time) error {
 	if err := k.journal.Put(zone, key, n); err != nil {
 		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.sources[""].Put(zone, key, n)
+	k.sources[""].Forget(now)
 	k.apply()
 	return nil
 }
 
 // places tells in which store each zone of the generation lives.
-func (u *zoneUse) places() map[string]string {
+func (u *zoneUse) places() map[string]*openStore {
 	u.zones.mu.Lock()
 	defer u.zones.mu.Unlock()
-	list := map[string]string{}
+	list := map[string]*openStore{}
 	for _, z := range u.held {
-		list[z.name] = ""
-		if z.store != nil {
-			list[z.name] = z.store.Name()
-		}
+		list[z.name] = z.store
 	}
 	return list
 }
@@ -101,6 +119,10 @@ func (d *Daemon) openAdmin(path string) (err error) {
 	if path == "" {
 		return nil
 	}
+	if d.admin, err = admin.Open(path); err != nil {
+		return err
+	}
+	// Behind the socket: two processes on one path would write one journal.
 	var list override.Keys
 	if d.keys.journal, list, err = override.OpenJournal(path+".keys", limitgate.Now()); err != nil {
 		return err
@@ -108,8 +130,8 @@ func (d *Daemon) openAdmin(path string) (err error) {
 	d.keys.mu.Lock()
 	d.keys.sources[""] = list
 	d.keys.mu.Unlock()
-	d.admin, err = admin.Open(path, operator{d.shared})
-	return err
+	d.admin.Serve(operator{d.shared})
+	return nil
 }
 
 // closeAdmin closes it.
@@ -200,7 +222,10 @@ func describe(a limitgate.Algorithm) string {
 func (k *keys) store(zone string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.stores[zone]
+	if s := k.stores[zone]; s != nil {
+		return s.Name()
+	}
+	return ""
 }
 
 // Reset implements admin.Gateway.
@@ -237,7 +262,7 @@ func (o operator) Set(ctx context.Context, zone, text string, n *override.Number
 	}
 	name := o.keys.store(zone)
 	if name == "" {
-		err = o.keys.set(zone, key, n)
+		err = o.keys.set(zone, key, n, o.zones.now())
 	} else if s := o.zones.find(name); s == nil {
 		err = fmt.Errorf("store %q is not open any more", name)
 	} else {

@@ -16,7 +16,8 @@ import (
 // openStore is a store that is open, and how many generations hold it. It is kept over a reload that leaves it as it is.
 type openStore struct {
 	*store.Store
-	uses int
+	uses   int
+	source string // of numbers of keys: a name of its own, since another store of this name may be open, too
 }
 
 // instanceName names this process among those that share a store. Two in containers may have the same host and number.
@@ -56,13 +57,19 @@ func (u *zoneUse) openStore(spec conf.LimitStore, access store.Access) error {
 	defer zs.mu.Unlock()
 	s := zs.stores[spec.Name]
 	if s == nil || !s.Same(spec, access) {
-		opened, err := store.Open(store.Config{Spec: spec, Access: access, Name: zs.instance, Say: zs.tell,
-			Read:   func(notes map[string]string) { zs.keys.read(spec.Name, notes) },
-			Recall: func(zone, key string) { zs.recall(spec.Name, zone, key) }})
+		zs.opened++
+		source := fmt.Sprintf("%s#%d", spec.Name, zs.opened)
+		c := store.Config{Spec: spec, Access: access, Name: zs.instance, Say: zs.tell,
+			Read:   func(notes map[string]string) map[string]string { return zs.keys.read(source, notes, zs.now()) },
+			Recall: func(zone, key string) { zs.recall(spec.Name, zone, key) }}
+		if s != nil {
+			c.Peers = s.Guard().Peers()
+		}
+		opened, err := store.Open(c)
 		if err != nil {
 			return err
 		}
-		s = &openStore{Store: opened}
+		s = &openStore{Store: opened, source: source}
 	}
 	s.uses++
 	u.stores[spec.Name] = s
@@ -86,6 +93,7 @@ func (u *zoneUse) closeStores() {
 	zs.mu.Unlock()
 	for _, s := range last {
 		s.Close()
+		zs.keys.forget(s.source)
 	}
 }
 

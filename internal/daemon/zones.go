@@ -26,6 +26,7 @@ type zones struct {
 	mu     sync.Mutex // guards what follows
 	byName map[string]*zone
 	stores map[string]*openStore
+	opened int      // stores, so far
 	runs   *zoneUse // of the running generation
 }
 

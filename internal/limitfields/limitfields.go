@@ -30,6 +30,8 @@ type Policy struct {
 	item     []byte        // "zone";q=21;w=3
 	quota    int64         // 1 + burst, the capacity, or the limit
 	interval time.Duration // of one request; 0 where windows are counted
+	leaks    bool          // a refusal does not tell what a smaller request would find
+	coarse   bool          // it is decided in thousandths of a request, and an excess is exact
 
 	window  time.Duration // 0 where there is a rate
 	ends    bool          // windows end at multiples of their length
@@ -43,6 +45,7 @@ func New(name string, a limitgate.Algorithm) Policy {
 	switch a := a.(type) {
 	case limitgate.Req:
 		p.quota, p.interval = 1+a.Burst, a.Rate.Interval()
+		p.leaks, p.coarse = true, a.Arithmetic == limitgate.Nginx
 		span = scale(p.interval, p.quota*1000)
 	case limitgate.Token:
 		p.quota, p.interval = a.Capacity, a.Rate.Interval()
@@ -135,6 +138,13 @@ func (p *Policy) restOf(leg *limitgate.Leg, charged bool) rest {
 		left.debt = 1000 * (p.quota - left.remaining)
 	default: // the excess is what this request met, with all of its cost but one
 		left.debt = int64(d.Excess) - (cost-1)*1000
+	}
+	if p.leaks && !d.Admitted() { // one that costs less may have passed
+		if left.retry > 0 && !p.coarse { // exactly; the excess is rounded down
+			left.remaining = max(cost-int64((left.retry+p.interval-1)/p.interval), 0)
+		} else {
+			left.remaining = max((1000*p.quota-left.debt)/1000, 0)
+		}
 	}
 	return left
 }

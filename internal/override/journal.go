@@ -3,7 +3,9 @@ package override
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -26,6 +28,17 @@ func (k Keys) Put(zone, key string, n *Numbers) {
 	k[zone] = next
 }
 
+// Forget takes away what holds no longer at now. Maps of zones are replaced here, too.
+func (k Keys) Forget(now limitgate.Time) {
+	for zone, list := range k {
+		for key, n := range list {
+			if n.Over(now) {
+				k.Put(zone, key, nil)
+			}
+		}
+	}
+}
+
 // Journal is a file in which numbers of keys outlive the process: a line for each change, the last of a key counts. It is written
 // through one open file, because a process that has given up its rights can't open it again.
 type Journal struct {
@@ -40,16 +53,11 @@ type entry struct {
 	Numbers *Numbers `json:"numbers,omitempty"` // nil: taken back
 }
 
-// OpenJournal opens a journal, or makes it, and reads what holds at now. What is over is left out when it is written anew, and so is
-// a last line that was not finished.
+// OpenJournal reads a journal, if there is one, and writes it anew with what holds at now: what is over is left out, and so is a last
+// line that was not finished. The new one takes the old one's place when all of it is on the disk.
 func OpenJournal(path string, now limitgate.Time) (*Journal, Keys, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, nil, fmt.Errorf("opening the numbers of keys: %w", err)
-	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		f.Close()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("reading the numbers of keys: %w", err)
 	}
 	keys := Keys{}
@@ -63,20 +71,41 @@ func OpenJournal(path string, now limitgate.Time) (*Journal, Keys, error) {
 		}
 		keys.Put(e.Zone, string(e.Key), e.Numbers)
 	}
-	j := &Journal{file: f}
-	if err := f.Truncate(0); err != nil {
-		f.Close()
+	j, err := writeJournal(path, keys)
+	if err != nil {
 		return nil, nil, fmt.Errorf("writing the numbers of keys: %w", err)
 	}
+	return j, keys, nil
+}
+
+// writeJournal writes a journal beside the one that is there, and puts it in its place.
+func writeJournal(path string, keys Keys) (*Journal, error) {
+	next := path + ".new"
+	f, err := os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	var text []byte
 	for zone, list := range keys {
 		for key, n := range list {
-			if err := j.Put(zone, key, n); err != nil {
-				f.Close()
-				return nil, nil, err
-			}
+			line, e := json.Marshal(entry{zone, []byte(key), n})
+			text, err = append(append(text, line...), '\n'), errors.Join(err, e)
 		}
 	}
-	return j, keys, nil
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, errors.Join(err, os.Remove(next))
+	}
+	return &Journal{file: f}, nil
 }
 
 // Put notes a change, and returns when it is on the disk.

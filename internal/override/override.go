@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,9 @@ func Parse(text string) (*Numbers, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(n); err != nil {
 		return nil, fmt.Errorf("reading numbers of a key: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("reading numbers of a key: something follows them")
 	}
 	return n, n.Check()
 }

@@ -1,6 +1,7 @@
 package override
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,6 +111,11 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
+	old, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
 	for range 2 {
 		j, keys = open()
 		if n := keys["zone"]; len(n) != 2 || n["\xc0\x00\x02\x07"] == nil || *n["\xc0\x00\x02\x07"].Limit != 2 || n["later"] == nil {
@@ -119,10 +125,34 @@ func TestJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// A crash on the way would have left the old one as it was.
+	if text, err := io.ReadAll(old); err != nil || !strings.HasSuffix(string(text), `"numbers":{"lim`) {
+		t.Errorf("got the old file written to: %v\n%s", err, text)
+	}
+	if list, err := os.ReadDir(filepath.Dir(path)); err != nil || len(list) != 1 {
+		t.Errorf("got %v %v, want one file", list, err)
+	}
 	if text, _ := os.ReadFile(path); strings.Count(string(text), "\n") != 2 {
 		t.Errorf("got a file of\n%s, want two lines", text)
 	}
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
 		t.Errorf("got mode %v, want 0600", info.Mode())
+	}
+}
+
+// TestForget: what is over is taken away, and who reads the maps that were there may go on.
+func TestForget(t *testing.T) {
+	now := limitgate.At(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	keys := Keys{}
+	keys.Put("zone", "over", numbers(t, `{"limit":3,"until":"2030-01-01T00:00:00Z"}`))
+	keys.Put("zone", "later", numbers(t, `{"limit":3,"until":"2030-01-01T00:00:01Z"}`))
+	keys.Put("other", "ever", numbers(t, `{"limit":3}`))
+	was := keys["zone"]
+	keys.Forget(now)
+	if len(keys["zone"]) != 1 || keys["zone"]["later"] == nil || len(keys["other"]) != 1 {
+		t.Errorf("got %v, want the two that hold", keys)
+	}
+	if len(was) != 2 {
+		t.Errorf("got %v in the map that was there, want it unchanged", was)
 	}
 }

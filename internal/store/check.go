@@ -57,7 +57,7 @@ func Check(ctx context.Context, spec conf.LimitStore, a Access, windows map[stri
 				"the clocks are %v apart", s.Offset.Abs()))
 		}
 		if s.Scripts != nil {
-			list = append(list, bad(s.Addr, "each decision is a script: the user needs EVAL and EVALSHA", "no script can be run: %s", s.Scripts))
+			list = append(list, bad(s.Addr, "docs/shared-limits.md has the commands that a user of the access lists needs", "scripts can't do what decisions need: %s", s.Scripts))
 		} else {
 			say("scripts can be run")
 		}

@@ -4,16 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 )
 
 // recalls are notes of a kind of their own: that a key was reset, for instances that have borrowed for it. Each is there for as long as
-// it takes all instances to read it, and is told of once.
+// it takes all instances to read it, and is told of once. Who reads the notes has them.
 type recalls struct {
 	tell func(zone, key string)
-	seen map[string]time.Time // by the name of the note, until when it stays
+	seen map[string]recall // by the name of the note
+}
+
+// recall is one of these notes, and until when it stays.
+type recall struct {
+	text  string
+	until time.Time
 }
 
 const (
@@ -29,17 +34,17 @@ const (
 
 // read takes the recalls out of the notes, and tells of those that are new.
 func (r *recalls) read(notes map[string]string) {
-	there := map[string]time.Time{}
+	there := map[string]recall{}
 	for name, text := range notes {
 		if !strings.HasPrefix(name, recallMark) {
 			continue
 		}
 		delete(notes, name)
-		if until, known := r.seen[name]; known {
-			there[name] = until
+		if old, known := r.seen[name]; known {
+			there[name] = old
 			continue
 		}
-		there[name] = time.Now().Add(recalled)
+		there[name] = recall{text, time.Now().Add(recalled)}
 		if zone, key, found := strings.Cut(text, recallCut); found && r.tell != nil {
 			r.tell(zone, key)
 		}
@@ -47,23 +52,23 @@ func (r *recalls) read(notes map[string]string) {
 	r.seen = there
 }
 
-// over gives the names of the notes that have been there for long enough, and forgets them.
-func (r *recalls) over(now time.Time) (names []string) {
-	maps.DeleteFunc(r.seen, func(name string, until time.Time) bool {
-		if now.Before(until) {
-			return false
+// over gives the notes that have been there for long enough, and forgets them.
+func (r *recalls) over(now time.Time) map[string]string {
+	list := map[string]string{}
+	for name, one := range r.seen {
+		if !now.Before(one.until) {
+			list[name] = one.text
+			delete(r.seen, name)
 		}
-		names = append(names, name)
-		return true
-	})
-	return names
+	}
+	return list
 }
 
 // forgetRecalls takes away what all have read by now, whoever wrote it: that one may be gone. All instances do so; who comes later takes
-// away nothing.
+// away nothing. What stays is taken away when the notes are read again.
 func (s *Store) forgetRecalls(ctx context.Context) {
-	for _, name := range s.calls.over(time.Now()) {
-		_ = s.notes.Put(ctx, name, "") // what stays is taken away by who reads it next
+	if list := s.calls.over(time.Now()); len(list) > 0 {
+		_ = s.notes.Drop(ctx, list)
 	}
 }
 

@@ -24,10 +24,12 @@ type Config struct {
 	Access Access
 	// Name is this instance's among those that share the store.
 	Name string
+	// Peers are the instances that were last seen by the store that this one replaces.
+	Peers []string
 	// Say takes what is worth a line in the error log.
 	Say func(level errorlog.Level, line string)
-	// Read takes all notes of the store whenever they have changed.
-	Read func(notes map[string]string)
+	// Read takes all notes of the store whenever they have changed, and tells those that are of no use any more.
+	Read func(notes map[string]string) (over map[string]string)
 	// Recall is told of a key of a zone that an instance has reset: what is borrowed for it is worth nothing any more. May be nil.
 	Recall func(zone, key string)
 }
@@ -97,6 +99,8 @@ type Store struct {
 	stop   context.CancelFunc
 	done   sync.WaitGroup // who watches and who reads
 	calls  recalls
+
+	watching guard.Watching
 }
 
 // reading is how often instances look for changed notes, and how long that may take.
@@ -122,10 +126,10 @@ func Open(c Config) (*Store, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Store{spec: c.Spec, access: c.Access, far: far, notes: notes, stop: stop, calls: recalls{tell: c.Recall}}
-	s.guard = guard.New(guard.Config{Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Tell: func(e guard.Event) {
+	s := &Store{spec: c.Spec, access: c.Access, far: far, notes: notes, stop: stop, calls: recalls{tell: c.Recall}, watching: guard.Watching{Roster: roster, Name: c.Name}}
+	s.guard = guard.New(guard.Config{Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Peers: c.Peers, Tell: func(e guard.Event) {
 		level := errorlog.Error
-		if e.Fallback == 0 && e.Phase != guard.Down {
+		if e.Fallback == 0 && e.Phase != guard.Down && !e.Roster {
 			level = errorlog.Notice
 		}
 		c.Say(level, fmt.Sprintf("limit_store %q: %s", c.Spec.Name, e))
@@ -134,19 +138,19 @@ func Open(c Config) (*Store, error) {
 	// Owned by s, ends with Close.
 	go func() {
 		defer s.done.Done()
-		s.guard.Watch(ctx, guard.Watching{Roster: roster, Name: c.Name})
+		s.guard.Watch(ctx, s.watching)
 	}()
 	// Owned by s, ends with Close.
 	go func() {
 		defer s.done.Done()
-		s.follow(ctx, c.Read)
+		s.follow(ctx, &c)
 	}()
 	return s, nil
 }
 
-// follow reads the notes whenever they have changed. What can't be read stays as it was read last.
-func (s *Store) follow(ctx context.Context, take func(map[string]string)) {
-	version := ""
+// follow reads the notes whenever they have changed, and takes away those of no use. What can't be read stays as it was read last.
+func (s *Store) follow(ctx context.Context, c *Config) {
+	version, told := "", false
 	for tick := time.NewTicker(reading); ; {
 		if s.guard.Stats().Phase == guard.Up {
 			bounded, cancel := context.WithTimeout(ctx, readTimeout)
@@ -154,10 +158,18 @@ func (s *Store) follow(ctx context.Context, take func(map[string]string)) {
 			if err == nil && list != nil {
 				version = now
 				s.calls.read(list)
-				take(list)
+				if over := c.Read(list); len(over) > 0 {
+					_ = s.notes.Drop(bounded, over) // or the next time
+				}
 			}
 			s.forgetRecalls(bounded)
 			cancel()
+			// An outage is told by who guards the store.
+			if wrong := err != nil && !rediszone.Outage(err); wrong != told {
+				if told = wrong; told {
+					c.Say(errorlog.Error, fmt.Sprintf("limit_store %q: numbers that are set for keys can't be read: %s", c.Spec.Name, err))
+				}
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -214,5 +226,14 @@ const leasedBytes = 64
 func (s *Store) Close() {
 	s.stop()
 	s.done.Wait()
+	s.far.Close()
+}
+
+// Leave is Close for an instance that does not share the store any more: the others know it at once. What can't be told they find out
+// in some seconds.
+func (s *Store) Leave() {
+	s.stop()
+	s.done.Wait()
+	_ = s.guard.Leave(context.Background(), s.watching)
 	s.far.Close()
 }

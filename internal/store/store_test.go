@@ -66,10 +66,11 @@ func TestStore(t *testing.T) {
 			defer mu.Unlock()
 			said = append(said, line)
 		},
-		Read: func(n map[string]string) {
+		Read: func(n map[string]string) map[string]string {
 			mu.Lock()
 			defer mu.Unlock()
 			notes = n
+			return map[string]string{"over": "1"}
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +82,10 @@ func TestStore(t *testing.T) {
 		defer mu.Unlock()
 		return notes["a"] == "1"
 	})
+	if err := s.Note(t.Context(), "over", "1"); err != nil {
+		t.Fatal(err)
+	}
+	gatewaytest.Eventually(t, 10*time.Second, "that the note of no use is gone", func() bool { return server.Do("HLEN", "lg:1{notes}") == ":1" })
 	server.Pause()
 	gatewaytest.Eventually(t, 10*time.Second, "that it is down, and says so", func() bool {
 		mu.Lock()

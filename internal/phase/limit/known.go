@@ -122,6 +122,9 @@ func (k *known) Look(ctx context.Context, now limitgate.Time, key string) (look 
 
 // Reset implements phase.KnownLimit.
 func (k *known) Reset(ctx context.Context, key string) error {
+	if k.group.kind == byConn {
+		return fmt.Errorf("%s at %s has nothing to forget: its places are held by requests, and given back with them", k.about.Directive, k.about.At)
+	}
 	list := []*terms{&k.fixed}
 	if k.vary != nil {
 		for _, t := range *k.vary.known.Load() {
