@@ -90,9 +90,15 @@ func (u *zoneUse) closeStores() {
 		}
 	}
 	u.stores = nil
+	stay := slices.Collect(maps.Values(zs.stores))
 	zs.mu.Unlock()
 	for _, s := range last {
-		s.Close()
+		// One that was replaced by another way to the same place is still shared.
+		if slices.ContainsFunc(stay, func(o *openStore) bool { return o.Meets(s.Store) }) {
+			s.Close()
+		} else {
+			s.Leave()
+		}
 		zs.keys.forget(s.source)
 	}
 }
