@@ -14,12 +14,25 @@ import (
 )
 
 func newRLS() *cobra.Command {
+	f := rlsFlags{memory: defaultMemory}
 	cmd := &cobra.Command{
 		Use:   "rls --config DIR",
 		Short: "answer Envoy's rate limit requests, by the rules of envoyproxy/ratelimit",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `rls is a rate limit service for Envoy and all who speak its protocol. It reads the YAML of envoyproxy/ratelimit as it is, and
+its environment, counts in memory or in Redis, and reads the rules again when their files change. docs/rls.md has it all;
+docs/from-envoy.md says how to move from envoyproxy/ratelimit.`,
+		Example: `  limitgate rls --config rules --listen 127.0.0.1:8081 --http 127.0.0.1:8080
+  limitgate rls --config rules --store redis://10.0.0.5:6379`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return serveRules(f) },
 	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.config, "config", "", "folder of rules, or one file (default what RUNTIME_ROOT and its kin say)")
+	fl.StringVar(&f.listen, "listen", "", "address of gRPC; unix:PATH for a socket (default GRPC_HOST:GRPC_PORT, 0.0.0.0:8081)")
+	fl.StringVar(&f.http, "http", "", "address of /json, /healthcheck, /metrics, /stats, /rlconfig (default HOST:PORT, 0.0.0.0:8080)")
+	fl.StringVar(&f.store, "store", "", "where counters are: redis://HOST:PORT and the like, or memory (default REDIS_URL, else memory)")
+	fl.IntVar(&f.memory, "memory", defaultMemory, "megabytes for each kind of counters in memory: a megabyte holds 43,000")
 	cmd.AddCommand(newRLSCheck(), newRLSSimulate())
 	return cmd
 }

@@ -16,6 +16,7 @@ import (
 const (
 	maxDepth = 64
 	maxNodes = 200_000
+	maxTold  = 100 // mistakes, of each sort
 )
 
 // reader reads one file. It notes what is wrong and goes on.
@@ -30,10 +31,16 @@ type reader struct {
 func (r *reader) at(n *yaml.Node) Pos { return Pos{File: r.file, Line: n.Line, Col: n.Column} }
 
 func (r *reader) fail(n *yaml.Node, code Code, help, format string, args ...any) {
+	if len(r.errs) >= maxTold {
+		return
+	}
 	r.errs = append(r.errs, &Error{Pos: r.at(n), Code: code, Text: fmt.Sprintf(format, args...), Help: help})
 }
 
 func (r *reader) warn(n *yaml.Node, code Code, help, format string, args ...any) {
+	if len(r.warnings) >= maxTold {
+		return
+	}
 	r.warnings = append(r.warnings, &Error{Pos: r.at(n), Code: code, Text: fmt.Sprintf(format, args...), Help: help})
 }
 
@@ -60,8 +67,8 @@ func (r *reader) document(text []byte) *yaml.Node {
 		r.errs = append(r.errs, &Error{Pos: pos, Code: YAMLSyntax, Text: "this is not YAML: " + why, Help: "look for a quote or bracket that is not closed, a tab, or a line that is not indented like its neighbours"})
 		return nil
 	}
-	if err := d.Decode(&more); err == nil {
-		r.warn(&more, SeveralDocuments, "give each domain a file of its own", "a second document begins here: it is not read")
+	if err := d.Decode(&more); err == nil && len(more.Content) > 0 {
+		r.warn(more.Content[0], SeveralDocuments, "give each domain a file of its own", "a second document begins here: it is not read")
 	}
 	if len(doc.Content) == 0 {
 		return nil
@@ -167,7 +174,7 @@ func (r *reader) text(p pair) string {
 	case n.Kind != yaml.ScalarNode:
 		r.fail(n, BadValue, "write one word or number, in quotes if it has : or # in it", "%q needs a text, and this is a list or a map", p.name)
 	case n.Tag == "!!float":
-		r.fail(n, BadValue, fmt.Sprintf("write %q in quotes", n.Value), "%q is %s, a number with a point, where a text is meant", p.name, n.Value)
+		r.fail(n, BadValue, fmt.Sprintf("write %q in quotes", n.Value), "%q is %s, which YAML takes for a fraction, where a text is meant", p.name, n.Value)
 	default:
 		return n.Value
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -341,11 +343,32 @@ func (l *leg) ask(ctx context.Context, w *work, now limitgate.Time) (err error) 
 		l.after += l.hits
 		l.wait = (wait + 1e9 - 1) / 1e9
 	case l.b.fill > 0:
-		l.wait = (int64(l.after)*l.b.fill + 1e9 - 1) / 1e9
+		l.wait = drained(l.owed(d, looks), l.b.fill)
 	default:
 		l.wait = l.b.window - seconds(now)%l.b.window
 	}
 	return nil
+}
+
+// owed is what a bucket lacks after the decision, in thousandths of a request.
+func (l *leg) owed(d limitgate.Decision, looks bool) int64 {
+	owed := int64(d.Excess) // of what was owed before, and the cost beyond one
+	if !looks {
+		owed += 1000
+	}
+	return max(owed, 0)
+}
+
+// drained is after how many seconds nothing is owed any more, where a request takes fill nanoseconds.
+func drained(owed, fill int64) int64 {
+	const second = 1000 * 1e9
+	hi, lo := bits.Mul64(uint64(owed), uint64(fill))
+	lo, carry := bits.Add64(lo, second-1, 0)
+	if hi += carry; hi >= second {
+		return math.MaxInt32
+	}
+	n, _ := bits.Div64(hi, lo, second)
+	return int64(min(n, math.MaxInt32))
 }
 
 // whole is how many requests a limit that was not used lets pass.

@@ -42,7 +42,7 @@ type Simulation struct {
 // at any other.
 func New(folder load.Folder, s settings.Settings) *Simulation {
 	folder.Merge, folder.DotFiles = s.Merge, s.DotFiles
-	sim := &Simulation{folder: folder, settings: s, zones: newZones(), cache: decide.NewCache(s.LocalCache)}
+	sim := &Simulation{folder: folder, settings: s, zones: NewZones(), cache: decide.NewCache(s.LocalCache)}
 	t, _, err := folder.Table()
 	sim.load(t, err)
 	return sim
@@ -111,7 +111,7 @@ func (s *Simulation) line(text []byte) (*Answer, error) {
 	case "reload":
 		return s.reload(&e)
 	case "seed_count":
-		return &Answer{Verdict: "ok"}, s.zones.seed(e.CacheKey, e.Value)
+		return &Answer{Verdict: "ok"}, s.zones.Seed(e.CacheKey, e.Value)
 	case "match":
 		return s.match(&e), nil
 	case "cache_key":

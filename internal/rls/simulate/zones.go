@@ -26,7 +26,8 @@ const (
 	zoneSeed  = 1
 )
 
-func newZones() *Zones {
+// NewZones makes them.
+func NewZones() *Zones {
 	t := tally.Tally{Window: 365 * 24 * time.Hour}
 	z := &Zones{decide.NewMemory(memzone.Config{Bytes: zoneBytes, Seed: zoneSeed}), &limitgate.Limit{Algorithm: t, Kind: t.Kind(), Steps: t.Compile()}}
 	counters, err := z.Zone("tally", config.FailCall, false)
@@ -39,8 +40,8 @@ func newZones() *Zones {
 	return z
 }
 
-// seed sets the counter of a key, as it is stored: with the beginning of its window at the end. It is kept for that window.
-func (z *Zones) seed(key string, value uint64) error {
+// Seed sets the counter of a key, as it is stored: with the beginning of its window at the end. It is kept for that window.
+func (z *Zones) Seed(key string, value uint64) error {
 	var begin int
 	var err error
 	if i := strings.LastIndexByte(key, '_'); i < 0 {
