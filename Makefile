@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx caddy haproxy wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis adaptive suite fuzz docs faults agreement bench-replay shared
+.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls adaptive suite fuzz docs faults agreement bench-replay shared
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -107,7 +107,7 @@ faults: needs
 agreement: build
 	cd conformance && AGREEMENT=long LIMITGATE_BINARY=$(CURDIR)/bin/limitgate go test -count=1 -v -timeout 30m -run 'TestAgreement'
 
-bench: bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-replay
+bench: bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls bench-replay
 
 # limitgate replay on a log of a million lines, beside a loop that only splits lines: make bench-replay [ARGS='-lines 1000000']
 bench-replay: build
@@ -129,6 +129,10 @@ bench-grpc:
 # many others. It needs redis-server and redis-benchmark.
 bench-redis:
 	cd bench/redis && go run -mod=mod . $(ARGS)
+
+# limitgate's rate limit service beside envoyproxy/ratelimit: answers, then speed
+bench-rls:
+	cd bench/rls && go run . $(ARGS)
 
 bench-middleware:
 	cd bench && go run ./middleware $(BENCH)
