@@ -178,3 +178,38 @@ http {
 		t.Errorf("log: got %q, want %q", got, want)
 	}
 }
+
+// A limit that delays holds the answer back, and with it nginx's own client; what is asked about is then served.
+func TestAQuestionWaitsForItsTurn(t *testing.T) {
+	limits := gatewaytest.Start(t, gatewaytest.Limitgate(t), `error_log logs/error.log info;
+events {}
+http {
+	set_real_ip_from 127.0.0.1;
+	log_format f '$remote_addr $request_uri $status $limit_req_status $request_time';
+	access_log logs/access.log f;
+	limit_req_zone $binary_remote_addr zone=slow:1m rate=1r/s;
+	server { listen 127.0.0.1:@9180@; limit_decision from=original header; limit_req zone=slow burst=1; }
+}
+`)
+	asking := gatewaytest.Start(t, gatewaytest.Nginx(t), `events {}
+http {
+	upstream app { server 127.0.0.1:@9000@; }
+	server { listen 127.0.0.1:@9000@; location / { return 200 served; } }
+	server { listen 127.0.0.1:@8080@;
+		location / { auth_request /_limit; auth_request_set $verdict $upstream_http_x_limit_verdict; add_header X-Verdict $verdict always; proxy_pass http://app; }
+		location = /_limit { internal; proxy_pass http://`+limits.Addr(9180)+`; proxy_pass_request_body off; proxy_set_header Content-Length "";
+			proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Original-URI $request_uri; proxy_set_header X-Original-Method $request_method; }
+	}
+}
+`)
+	begun := time.Now()
+	for _, verdict := range []string{"PASSED", "DELAYED"} {
+		got := exchange(t, asking.Addr(8080), httpGet("/"+verdict), []string{"X-Verdict"})
+		if want := "HTTP/1.1 200 OK\nX-Verdict: " + verdict + "\nserved"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if took := time.Since(begun); took < 990*time.Millisecond {
+		t.Errorf("two requests at 1r/s took %v", took)
+	}
+}

@@ -18,7 +18,11 @@ const maxConn = 65535
 func (e *exporter) directive(d *syntax.Directive) {
 	if e.beyond[d.Name] {
 		e.remove(d)
-		e.change(d, "%s is left out: nginx does not have it", d.Name)
+		means := ""
+		if d.Name == "limit_decision" {
+			means = "; what was only decided on is served there, so keep its servers from those who ask"
+		}
+		e.change(d, "%s is left out: nginx does not have it%s", d.Name, means)
 		return
 	}
 	args, notes, keep := texts(d.Args), []string(nil), true

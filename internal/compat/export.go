@@ -98,7 +98,7 @@ func (e *exporter) prepare(list []*syntax.Directive) {
 func (e *exporter) walk(list []*syntax.Directive, block string) {
 	for _, d := range syntax.Flatten(list) {
 		switch block {
-		case "map", "geo", "types":
+		case "map", "geo", "types", "split_clients":
 			e.row(d)
 			continue
 		}

@@ -85,6 +85,8 @@ func (c *checker) closed(d *Directive) {
 	switch d.Block.Kind {
 	case Upstream:
 		c.upstreamClosed(d)
+	case SplitBody:
+		c.splitClosed(d)
 	case HTTP:
 		c.errs.httpEnd = d.Close.Order
 		d.Block.Walk(c.duplicateLocations)

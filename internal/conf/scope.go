@@ -23,14 +23,15 @@ const (
 	MapBody
 	GeoBody
 	TypesBody
+	SplitBody
 )
 
 // bodies are the blocks whose lines are rows of a table, not directives.
-const bodies = MapBody | GeoBody | TypesBody
+const bodies = MapBody | GeoBody | TypesBody | SplitBody
 
-func contextNames() [12]string {
+func contextNames() [13]string {
 	return [...]string{"main", "events", "http", "server", "location", "if in server", "if in location", "limit_except",
-		"upstream", "map", "geo", "types"}
+		"upstream", "map", "geo", "types", "split_clients"}
 }
 
 // String returns the names of the kinds in c, joined with ", ".

@@ -94,7 +94,7 @@ var missing = [...]struct{ lost, names string }{
 	{"its variables would be missing",
 		"ancient_browser ancient_browser_value geoip_city geoip_country geoip_org geoip_proxy " +
 			"geoip_proxy_recursive modern_browser modern_browser_value referer_hash_bucket_size " +
-			"referer_hash_max_size split_clients valid_referers"},
+			"referer_hash_max_size valid_referers"},
 	{"connections would not be encrypted as asked",
 		"ssl_certificate_cache ssl_certificate_compression ssl_client_certificate ssl_conf_command ssl_crl ssl_ech_file ssl_ocsp " +
 			"ssl_ocsp_cache ssl_ocsp_responder ssl_session_ticket_key ssl_verify_client ssl_verify_depth"},
@@ -107,7 +107,7 @@ var missing = [...]struct{ lost, names string }{
 	{"requests would go to other servers of the group",
 		"sticky"},
 	{"what it should answer would not be answered",
-		"degradation degrade mirror mirror_request_body perl perl_modules perl_require perl_set stub_status"},
+		"degradation degrade mirror mirror_request_body perl perl_modules perl_require perl_set"},
 	{"TCP and UDP connections would not be served",
 		"pass preread_buffer_size preread_timeout proxy_download_rate proxy_downstream_buffer " +
 			"proxy_half_close proxy_protocol_timeout proxy_requests proxy_responses proxy_ssl proxy_upload_rate " +

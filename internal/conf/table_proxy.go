@@ -34,6 +34,9 @@ func variableSpecs() []Spec {
 		{Name: "geo", Contexts: HTTP, Min: 1, Max: 2, Opens: GeoBody, Merge: Own, Repeat: true, Usage: "[$ADDRESS] $NAME", check: geoVariables,
 			Doc: "A variable whose value depends on the client's address, or on the address in another variable. Rows are NETWORK VALUE, the longest network " +
 				"wins; default for everything else; delete, proxy, proxy_recursive and ranges as in nginx."},
+		{Name: "split_clients", Contexts: HTTP, Min: 2, Max: 2, Opens: SplitBody, Merge: Own, Repeat: true, Usage: "VALUE $NAME", check: variable(1),
+			Doc: "A variable with one of several values, chosen by a hash (MurmurHash2, as nginx's) of a text: the same text always gets the same. Rows are " +
+				"PERCENT% VALUE, with at most two digits behind the point, and \"* VALUE\" for the rest; without it the rest gets the empty value."},
 	}
 }
 

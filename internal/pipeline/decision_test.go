@@ -151,6 +151,15 @@ func TestStrangersAskForThemselves(t *testing.T) {
 	if got, want := g.files.file("acc").Text(), `"GET /mine HTTP/1.1" GET /mine`; !strings.Contains(got, want) {
 		t.Errorf("behind a PROXY line: got %s, want %s", got, want)
 	}
+	// Who comes over a unix socket is trusted as unix:, and not otherwise.
+	for from, want := range map[string]string{"127.0.0.1": `"GET /mine `, "unix:": `"GET /other `} {
+		g := start(t, strings.Replace(decisionConf, "limit_decision;", "limit_decision from=forwarded; set_real_ip_from "+from+";", 1))
+		g.conn.PeerAddr = netip.AddrPort{}
+		g.ask("GET /mine HTTP/1.1", "Host: front", "X-Forwarded-Uri: /other")
+		if got := g.files.file("acc").Text(); !strings.Contains(got, want) {
+			t.Errorf("a unix socket, set_real_ip_from %s: got %s, want %s", from, got, want)
+		}
+	}
 	// Without set_real_ip_from nobody is trusted.
 	g = start(t, strings.Replace(decisionConf, "set_real_ip_from 127.0.0.1;", "", 1))
 	g.ask(forged...)
@@ -214,6 +223,7 @@ func TestRefusalsOfDecisions(t *testing.T) {
 			location /json { limit_req zone=r; limit_error_body json; }
 			location /none { }
 			location /deny { deny all; limit_req zone=r burst=9 nodelay; }
+			location /auth { auth_basic closed; auth_basic_user_file nobody; }
 			location /404 { return 404; }
 			location /500 { return 500; }
 		}`
@@ -227,6 +237,7 @@ func TestRefusalsOfDecisions(t *testing.T) {
 		{"/json", `429 [60] application/problem+json {"type":"about:blank","title":"Too Many Requests","status":429,"limit":"r","retry_after":60} `, "403 [60] REJECTED 429 "},
 		{"/none", "200 [] ", "200 []   "},
 		{"/deny", "403 [] text/html <403 Forbidden>", "403 [] PASSED 403 "},
+		{"/auth", "401 [] text/html <401 Authorization Required>", "401 []   text/html <401 Authorization Required>"},
 		{"/404", "404 [] text/html <404 Not Found>", "403 []  404 "},
 		{"/500", "500 [] text/html <500 Internal Server Error>", "500 []   text/html <500 Internal Server Error>"},
 	}
@@ -282,6 +293,20 @@ func TestHeadAndPostQuestions(t *testing.T) {
 		a := g.ask(c.asked+" / HTTP/1.1", "X-Original-URI: /", "X-Original-Method: "+c.about)
 		if a.body != c.want || a.Response.Length != 5 {
 			t.Errorf("%s asks about %s: got %q of length %d, want %q", c.asked, c.about, a.body, a.Response.Length, c.want)
+		}
+	}
+}
+
+// A place of decisions that an error of another place leads to asks nothing, and has its page.
+func TestAPageAmongDecisions(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "page"), []byte("sorry"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := start(t, `set_real_ip_from 127.0.0.1; server { root `+root+`; location / { return 403; } error_page 403 /page; location = /page { limit_decision; } }`)
+	for method, want := range map[string]string{"GET": "sorry", "HEAD": ""} {
+		if a := g.ask(method+" /x HTTP/1.1", "X-Original-URI: /y", "X-Original-Method: POST"); a.Response.Status != 403 || a.body != want || string(a.Target) != "/x" {
+			t.Errorf("%s: got %d %q for %s, want 403 %q", method, a.Response.Status, a.body, a.Target, want)
 		}
 	}
 }

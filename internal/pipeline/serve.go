@@ -68,15 +68,15 @@ func (j *journey) begin(a *address) int {
 		r.Logf(errorlog.Info, "%s", m)
 	}
 	if r.Fault.Status == 0 {
-		if !j.question(a) {
-			return j.fail()
-		}
 		if r.Logs(errorlog.Debug) {
 			r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `http request line: "`+string(r.Line)+`"`)
 		}
 		if a.head.TLS != nil && r.Conn.TLS == nil {
 			r.Logf(errorlog.Info, "client sent plain HTTP request to HTTPS port while reading client request headers")
 			r.Fail(statusToHTTPS)
+			return j.fail()
+		}
+		if !j.question(a) {
 			return j.fail()
 		}
 		return atStart

@@ -256,7 +256,7 @@ func sent(v string) bool {
 func mapSources(cfg *conf.Config) map[string]string {
 	of := map[string]string{}
 	http := cfg.HTTP()
-	for _, d := range http.Own("map", "geo") {
+	for _, d := range http.Own("map", "geo", "split_clients") {
 		if n := len(d.Args); n == 2 {
 			of[strings.ToLower(strings.TrimPrefix(d.Arg(1), "$"))] = d.Arg(0)
 		}

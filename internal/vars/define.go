@@ -6,7 +6,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 )
 
-// Define reads what the http block defines: map and geo, the targets of set, and named groups of regular expressions. First
+// Define reads what the http block defines: map, geo and split_clients, the targets of set, and named groups of regular expressions. First
 // all names are made known, then the blocks are compiled, so that a variable may be used above its definition. Faults go
 // to errs.
 func (t *Table) Define(http *conf.Scope, errs *conf.Errors) {
@@ -14,7 +14,7 @@ func (t *Table) Define(http *conf.Scope, errs *conf.Errors) {
 		return
 	}
 	var blocks []block
-	for _, d := range http.Own("map", "geo") {
+	for _, d := range http.Own("map", "geo", "split_clients") {
 		if d.Block == nil {
 			continue
 		}
@@ -32,10 +32,13 @@ func (t *Table) Define(http *conf.Scope, errs *conf.Errors) {
 	}
 	t.declare(http, errs)
 	for _, b := range blocks {
-		if b.from.Name == "map" {
+		switch b.from.Name {
+		case "map":
 			t.compileMap(b.from, b.def, errs)
-		} else {
+		case "geo":
 			t.compileGeo(b.from, b.def, errs)
+		default:
+			t.compileSplit(b.from, b.def, errs)
 		}
 	}
 }
@@ -57,7 +60,7 @@ func (t *Table) declare(http *conf.Scope, errs *conf.Errors) {
 				if pattern, ok := strings.CutPrefix(d.Name, "~"); ok {
 					t.groups(d, -1, strings.TrimPrefix(pattern, "*"), errs)
 				}
-			case s.Kind == conf.GeoBody:
+			case s.Kind == conf.GeoBody || s.Kind == conf.SplitBody:
 			case d.Name == "set":
 				t.target(d, errs)
 			case d.Name == "rewrite":

@@ -44,7 +44,7 @@ func (p *Place) Ask(r *request.Request) bool {
 func (p *Place) Conclude(r *request.Request) bool {
 	status, refused := r.Response.Status, verdict(r) == request.LimitRejected
 	switch {
-	case r.Fault.Status != 0 || r.ErrStatus != 0:
+	case r.Asked == nil || r.ErrStatus != 0: // it could not be read, or an error_page answers
 		return false
 	case status >= 300 && status < 400 && !refused:
 		r.Response.Location = nil
@@ -111,13 +111,14 @@ var _ phase.Handler = (*content)(nil)
 
 // Serve says yes; behind an error it leaves the answer to the handler that has its page.
 func (c *content) Serve(r *request.Request) phase.Next {
-	if r.ErrStatus != 0 && c.rest != nil {
-		// The page is for who asks; error_page has its method from what was asked about.
+	if r.ErrStatus == 0 || c.rest == nil {
+		c.pass(r)
+		return phase.Done
+	}
+	if r.Asked != nil { // the page is for who asks; error_page went by the method of what was asked about
 		if r.Method = methodGet; string(r.Asked) == "HEAD" {
 			r.Method = r.Asked
 		}
-		return c.rest.Serve(r)
 	}
-	c.pass(r)
-	return phase.Done
+	return c.rest.Serve(r)
 }
