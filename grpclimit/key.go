@@ -2,7 +2,6 @@ package grpclimit
 
 import (
 	"context"
-	"encoding/binary"
 	"net"
 	"net/netip"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	"github.com/limitgate/limitgate/internal/admit"
 	"github.com/limitgate/limitgate/internal/trust"
 )
 
@@ -69,19 +69,12 @@ func Everybody(_ context.Context, _ Call, b []byte) []byte { return append(b, '*
 // part like any other; without any the call is not counted.
 func Each(parts ...Key) Key {
 	return func(ctx context.Context, c Call, b []byte) []byte {
-		start, some := len(b), false
+		start := len(b)
 		for _, k := range parts {
-			at := len(b)
-			b = append(b, 0, 0, 0, 0)
-			if with := k(ctx, c, b); len(with) > len(b) {
-				b, some = with, true
-			}
-			binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+			room := admit.Room(b)
+			b = admit.Part(room, k(ctx, c, room))
 		}
-		if !some {
-			return b[:start]
-		}
-		return b
+		return admit.Whole(b, start, len(parts))
 	}
 }
 

@@ -1,10 +1,10 @@
 package httplimit
 
 import (
-	"encoding/binary"
 	"net/http"
 	"net/netip"
 
+	"github.com/limitgate/limitgate/internal/admit"
 	"github.com/limitgate/limitgate/internal/trust"
 )
 
@@ -56,19 +56,12 @@ func Everybody(_ *http.Request, b []byte) []byte { return append(b, '*') }
 // is a part like any other; without any the request is not counted.
 func Each(parts ...Key) Key {
 	return func(r *http.Request, b []byte) []byte {
-		start, some := len(b), false
+		start := len(b)
 		for _, k := range parts {
-			at := len(b)
-			b = append(b, 0, 0, 0, 0)
-			if with := k(r, b); len(with) > len(b) {
-				b, some = with, true
-			}
-			binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+			room := admit.Room(b)
+			b = admit.Part(room, k(r, room))
 		}
-		if !some {
-			return b[:start]
-		}
-		return b
+		return admit.Whole(b, start, len(parts))
 	}
 }
 

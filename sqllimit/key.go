@@ -2,7 +2,8 @@ package sqllimit
 
 import (
 	"context"
-	"encoding/binary"
+
+	"github.com/limitgate/limitgate/internal/admit"
 )
 
 // Statement is what is known of a statement before it goes on.
@@ -38,18 +39,11 @@ func ByClass(_ context.Context, s Statement, b []byte) []byte { return append(b,
 // part like any other; without any the statement is not counted.
 func Each(parts ...Key) Key {
 	return func(ctx context.Context, s Statement, b []byte) []byte {
-		start, some := len(b), false
+		start := len(b)
 		for _, k := range parts {
-			at := len(b)
-			b = append(b, 0, 0, 0, 0)
-			if with := k(ctx, s, b); len(with) > len(b) {
-				b, some = with, true
-			}
-			binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+			room := admit.Room(b)
+			b = admit.Part(room, k(ctx, s, room))
 		}
-		if !some {
-			return b[:start]
-		}
-		return b
+		return admit.Whole(b, start, len(parts))
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/limitgate/limitgate/internal/compat"
-	"github.com/limitgate/limitgate/internal/lint"
 	"github.com/spf13/cobra"
+
+	"github.com/limitgate/limitgate/internal/compat"
+	"github.com/limitgate/limitgate/internal/printable"
 )
 
 func newCheck() *cobra.Command {
@@ -96,17 +97,17 @@ func writeFindings(w io.Writer, file string, found []compat.Finding) error {
 		count[f.Verdict]++
 		where := ""
 		if f.File != "" {
-			where = fmt.Sprintf("%s:%d: ", lint.Plain(f.File), f.Line)
+			where = fmt.Sprintf("%s:%d: ", printable.Text(f.File), f.Line)
 		}
 		text := f.Message
 		if f.Directive != "" {
 			text = f.Directive + ": " + text
 		}
-		if _, err := fmt.Fprintf(w, "%s%s: %s\n", where, f.Verdict, lint.Plain(text)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s%s: %s\n", where, f.Verdict, printable.Text(text)); err != nil {
 			return err
 		}
 		if f.Help != "" {
-			if _, err := fmt.Fprintf(w, "  help: %s\n", lint.Plain(f.Help)); err != nil {
+			if _, err := fmt.Fprintf(w, "  help: %s\n", printable.Text(f.Help)); err != nil {
 				return err
 			}
 		}
@@ -115,7 +116,7 @@ func writeFindings(w io.Writer, file string, found []compat.Finding) error {
 	if blocking(found) > 0 {
 		verdict = "limitgate does not start on this file"
 	}
-	_, err := fmt.Fprintf(w, "%s: %d missing, %d unknown, %d faults, %d without effect: %s\n", lint.Plain(file),
+	_, err := fmt.Fprintf(w, "%s: %d missing, %d unknown, %d faults, %d without effect: %s\n", printable.Text(file),
 		count[compat.Missing], count[compat.Unknown], count[compat.Fault], count[compat.NoEffect], verdict)
 	return err
 }

@@ -1,5 +1,5 @@
 // Package admit decides on one piece of work by several limits, waits for its turn, and gives back what it held. It stands between
-// a middleware, which knows what is counted and for whom, and the limiters. It builds no keys, writes no answers and starts no
+// a middleware, which knows what is counted and for whom, and the limiters. It builds no keys but out of others, writes no answers and starts no
 // goroutine.
 //
 // The limits of requests are asked together and the longest of their delays is waited for; those of kind limitgate.Conn come after

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/limitgate/limitgate/internal/printable"
 )
 
 // Count counts findings of a severity.
@@ -24,7 +24,7 @@ func (r Report) Count(s Severity) int {
 func WriteText(w io.Writer, r Report) error {
 	var b strings.Builder
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "%s:%d: %s: %s [%s]\n  why: %s\n  mend: %s\n", Plain(f.File), f.Line, f.Severity, Plain(f.Message), f.Rule, f.Why, f.Mend)
+		fmt.Fprintf(&b, "%s:%d: %s: %s [%s]\n  why: %s\n  mend: %s\n", printable.Text(f.File), f.Line, f.Severity, printable.Text(f.Message), f.Rule, f.Why, f.Mend)
 	}
 	if len(r.Limits) > 0 {
 		if len(r.Findings) > 0 {
@@ -33,9 +33,9 @@ func WriteText(w io.Writer, r Report) error {
 		b.WriteString("What each limit allows a key:\n")
 	}
 	for _, a := range r.Limits {
-		fmt.Fprintf(&b, "%s:%d: %s: %s\n", Plain(a.File), a.Line, Plain(a.Limit), Plain(a.Text))
+		fmt.Fprintf(&b, "%s:%d: %s: %s\n", printable.Text(a.File), a.Line, printable.Text(a.Limit), printable.Text(a.Text))
 	}
-	fmt.Fprintf(&b, "%s: %s, %s, %d info", Plain(r.Path), number(r.Count(Error), "error"), number(r.Count(Warning), "warning"), r.Count(Info))
+	fmt.Fprintf(&b, "%s: %s, %s, %d info", printable.Text(r.Path), number(r.Count(Error), "error"), number(r.Count(Warning), "warning"), r.Count(Info))
 	if r.Suppressed > 0 {
 		fmt.Fprintf(&b, ", %d suppressed", r.Suppressed)
 	}
@@ -48,24 +48,6 @@ func WriteText(w io.Writer, r Report) error {
 	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Plain is a text out of a configuration as it can stand on a terminal: what is not printable is escaped.
-func Plain(text string) string {
-	var b strings.Builder
-	for i, size := 0, 0; i < len(text); i += size {
-		var r rune
-		r, size = utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && size == 1 || r < utf8.RuneSelf && !strconv.IsPrint(r):
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case !strconv.IsPrint(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 func number(n int, what string) string {

@@ -1,9 +1,13 @@
-// Command real overloads a real server of net/http with and without the limit that finds itself: 4 workers, 5 ms and then 100 ms each,
-// and ten times as many requests as they can do. Load and server share a process and its loopback, so the figures are those of a
-// small machine: their shape counts.
+// Command real overloads a real server of net/http with and without the limit that finds itself: 10 workers that become slow, and four
+// times as many requests as they can do then. Load and server share a process and its loopback, so the figures are those of a small
+// machine. It tells how many are done and how long these take, once some seconds have passed since the change, and how many in each
+// second from the change on.
+//
+//	go run ./adaptive/real [-slow 100ms] [-rate 400] [-lasts 30s] [-from 5s] [-only]
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -18,9 +22,23 @@ import (
 	"github.com/limitgate/limitgate/httplimit"
 )
 
-const workers = 4
+const workers = 10
+
+// stage is a time in which the backend is as fast as it is and the load what it is.
+type stage struct {
+	took        time.Duration // by a worker for a request
+	rate        int           // of requests in a second
+	lasts, from time.Duration // what comes before from is not counted
+}
 
 func main() {
+	slow := flag.Duration("slow", 100*time.Millisecond, "how long a worker takes once it is slow")
+	rate := flag.Int("rate", 400, "requests a second then")
+	lasts := flag.Duration("lasts", 30*time.Second, "how long that lasts")
+	from := flag.Duration("from", 5*time.Second, "when it is measured from")
+	only := flag.Bool("only", false, "without the server that has no limit")
+	flag.Parse()
+	stages := []stage{{5 * time.Millisecond, 300, 2 * time.Second, time.Second}, {*slow, *rate, *lasts, *from}}
 	limit, err := adaptive.New(adaptive.Config{})
 	if err != nil {
 		log.Fatal(err)
@@ -29,12 +47,14 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	measure("adaptive", m.Wrap, limit.Limit)
-	measure("without a limit", func(h http.Handler) http.Handler { return h }, func() int64 { return 0 })
+	measure("adaptive", stages, m.Wrap, limit.Limit)
+	if !*only {
+		measure("without a limit", stages, func(h http.Handler) http.Handler { return h }, func() int64 { return 0 })
+	}
 }
 
 // measure sends the load and prints what became of it.
-func measure(name string, wrap func(http.Handler) http.Handler, limit func() int64) {
+func measure(name string, stages []stage, wrap func(http.Handler) http.Handler, limit func() int64) {
 	var service atomic.Int64
 	slots := make(chan struct{}, workers)
 	limited := wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -54,25 +74,24 @@ func measure(name string, wrap func(http.Handler) http.Handler, limit func() int
 	}))
 	defer server.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4096}, Timeout: 3 * time.Second}
-	for _, s := range []struct {
-		took        time.Duration
-		rate        int
-		lasts, from time.Duration
-	}{{5 * time.Millisecond, 300, 2 * time.Second, time.Second}, {100 * time.Millisecond, 400, 9 * time.Second, 5 * time.Second}} {
+	for _, s := range stages {
 		service.Store(int64(s.took))
-		load(name, client, server.URL, s.took, s.rate, s.lasts, s.from, limit)
+		load(name, client, server.URL, s, limit)
 	}
 }
 
-func load(name string, client *http.Client, url string, service time.Duration, rate int, lasts, from time.Duration, limit func() int64) {
-	var mu sync.Mutex // guards took and refused
-	var took []time.Duration
+// sample is one request that was answered: when it was, from the beginning of the stage, and how long the server had it.
+type sample struct{ at, took time.Duration }
+
+func load(name string, client *http.Client, url string, s stage, limit func() int64) {
+	var mu sync.Mutex // guards what follows
+	var done []sample
 	var refused, failed int
 	var wg sync.WaitGroup
 	begun := time.Now()
 	for i := 0; ; i++ {
-		at := time.Duration(i) * time.Second / time.Duration(rate)
-		if at >= lasts {
+		at := time.Duration(i) * time.Second / time.Duration(s.rate)
+		if at >= s.lasts {
 			break
 		}
 		time.Sleep(at - time.Since(begun))
@@ -83,9 +102,6 @@ func load(name string, client *http.Client, url string, service time.Duration, r
 			if err == nil {
 				_, err = io.Copy(io.Discard, r.Body)
 				_ = r.Body.Close() // it was read
-			}
-			if at < from {
-				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -99,18 +115,37 @@ func load(name string, client *http.Client, url string, service time.Duration, r
 				if err != nil {
 					d = time.Since(start)
 				}
-				took = append(took, d)
+				done = append(done, sample{time.Since(begun), d})
 			}
 		})
 	}
-	found := limit()
+	found, ended := limit(), time.Since(begun)
 	wg.Wait()
+	report(name, s, done, ended)
+	fmt.Printf("  in all %d refused, %d timed out; a limit of %d at the end\n", refused, failed, found)
+}
+
+// report prints what was done between from and the end of the load.
+func report(name string, s stage, done []sample, ended time.Duration) {
+	var took []time.Duration
+	seconds := make([]int, int(ended/time.Second)+1)
+	for _, d := range done {
+		if d.at > ended {
+			continue
+		}
+		seconds[int(d.at/time.Second)]++
+		if d.at > s.from {
+			took = append(took, d.took)
+		}
+	}
 	slices.Sort(took)
 	p99 := time.Duration(0)
 	if len(took) > 0 {
 		p99 = took[len(took)*99/100]
 	}
-	capacity := float64(workers) / service.Seconds()
-	fmt.Printf("%-16s service %v, %4d/s of %4.0f: done %4.0f/s, p99 %v, refused %d, timed out %d, limit %d\n", name, service, rate, capacity,
-		float64(len(took))/(lasts-from).Seconds(), p99.Round(time.Millisecond), refused, failed, found)
+	capacity := float64(workers) / s.took.Seconds()
+	rate := float64(len(took)) / (ended - s.from).Seconds()
+	fmt.Printf("%-16s %v of a worker, %d asked and %.0f possible a second: %.0f done (%.0f %%), p99 %v (%.1f times)\n", name, s.took, s.rate, capacity,
+		rate, 100*rate/min(capacity, float64(s.rate)), p99.Round(time.Millisecond), p99.Seconds()/s.took.Seconds())
+	fmt.Printf("  by seconds: %v\n", seconds[:len(seconds)-1])
 }

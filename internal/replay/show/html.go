@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io"
 
+	"github.com/limitgate/limitgate/internal/printable"
 	"github.com/limitgate/limitgate/internal/replay"
 )
 
@@ -12,7 +13,7 @@ import (
 func HTML(w io.Writer, r *replay.Report) error {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"number": replay.Number, "band": bandText, "percent": replay.Percent, "duration": Duration, "place": place,
-		"already": AlreadyRefused, "chart": chartOf, "share": shareText, "text": Printable, "signed": signed,
+		"already": AlreadyRefused, "chart": chartOf, "share": shareText, "text": printable.Text, "signed": signed,
 		"difference": func(a, b int64) int64 { return a - b },
 		"all":        func(a replay.Run) int64 { return a.Passed + a.Delayed + a.Rejected },
 		"counted":    countedText,

@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 
+	"github.com/limitgate/limitgate/internal/printable"
 	"github.com/limitgate/limitgate/internal/replay"
 )
 
@@ -63,7 +64,7 @@ func (p *printer) figures(r *replay.Report) {
 	for _, z := range r.Zones {
 		if h := z.Held; h != nil {
 			p.wrap("         ", "         ", fmt.Sprintf("zone %s: 99 %% of requests found at most %s of their key in work, at most %s at all (%s)",
-				z.Name, replay.Number(h.P99), replay.Number(h.Peak), clip(Printable(h.PeakKey), 40)))
+				z.Name, replay.Number(h.P99), replay.Number(h.Peak), clip(printable.Text(h.PeakKey), 40)))
 		}
 	}
 }
@@ -93,7 +94,7 @@ func (p *printer) tops(what, counted string, list []replay.Top) {
 		if i == few {
 			break
 		}
-		t.add(Printable(c.Text), countedText(c), shareText(c.Share))
+		t.add(printable.Text(c.Text), countedText(c), shareText(c.Share))
 	}
 	p.table(&t)
 }

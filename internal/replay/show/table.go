@@ -77,19 +77,6 @@ func clip(s string, most int) string {
 	return string(r[:head]) + "…" + string(r[len(r)-(most-1-head):])
 }
 
-// Printable escapes what a terminal must not get: a log has what clients send.
-func Printable(s string) string {
-	plain := utf8.ValidString(s)
-	for _, c := range s {
-		plain = plain && strconv.IsPrint(c)
-	}
-	if plain {
-		return s
-	}
-	q := strconv.QuoteToGraphic(s)
-	return q[1 : len(q)-1]
-}
-
 // bandText writes 301 or 301..412.
 func bandText(b replay.Band) string {
 	if b.Min == b.Max {

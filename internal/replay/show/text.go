@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/limitgate/limitgate/internal/printable"
 	"github.com/limitgate/limitgate/internal/replay"
 )
 
@@ -94,7 +95,7 @@ func (p *printer) head(r *replay.Report) {
 		if s.Recognised {
 			how = ", recognised"
 		}
-		p.wrap("log      ", "         ", fmt.Sprintf("%s: %s%s, %s", Printable(s.Name), Printable(s.Format), how, plural(s.Lines, "line")))
+		p.wrap("log      ", "         ", fmt.Sprintf("%s: %s%s, %s", printable.Text(s.Name), printable.Text(s.Format), how, plural(s.Lines, "line")))
 		p.malformed(&s)
 	}
 	if r.Log.First != "" {
@@ -114,7 +115,7 @@ func (p *printer) malformed(s *replay.Source) {
 			if i == few {
 				break
 			}
-			p.line("           ", clip(Printable(fmt.Sprintf("line %d: %s: %s", e.Line, e.Why, e.Text)), columns-11))
+			p.line("           ", clip(printable.Text(fmt.Sprintf("line %d: %s: %s", e.Line, e.Why, e.Text)), columns-11))
 		}
 	}
 	if s.Broken != "" {
