@@ -21,6 +21,7 @@ quickstart: build
 
 # Two instances that share one limit through a redis-server of their own, in the foreground.
 shared: build
+	@command -v redis-server >/dev/null || { echo 'make shared needs a redis-server (Debian: apt-get install redis-server)'; exit 1; }
 	@mkdir -p bin/shared/1/logs bin/shared/2/logs
 	@sed 's/:6379/:6390/' examples/shared.conf > bin/shared/1/nginx.conf
 	@sed 's/:6379/:6390/; s/:8080/:8081/; s/:9000/:9001/' examples/shared.conf > bin/shared/2/nginx.conf

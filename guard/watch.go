@@ -28,21 +28,26 @@ type Watching struct {
 	Every time.Duration
 }
 
-// roll is who was seen in the roster, and when.
+// roll is who was seen in the roster: since when each is missing from it, 0 who is not.
 type roll map[string]limitgate.Time
 
-// call notes who is there at now, and forgets who has not been seen for so long. While nothing can be read nobody is forgotten.
+// call notes who is there at now, and forgets who has been missing for so long, from the first time that the roster could be read
+// without him: after an outage all are late.
 func (r *roll) call(now limitgate.Time, live []string, keep time.Duration) {
 	if *r == nil {
 		*r = roll{}
 	}
-	for _, name := range live {
-		(*r)[name] = now
-	}
-	for name, seen := range *r {
-		if now.Sub(seen) > keep {
+	for name, since := range *r {
+		switch {
+		case slices.Contains(live, name):
+		case since == 0:
+			(*r)[name] = now
+		case now.Sub(since) > keep:
 			delete(*r, name)
 		}
+	}
+	for _, name := range live {
+		(*r)[name] = 0
 	}
 }
 
@@ -101,8 +106,10 @@ func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) error 
 	}
 	phase := s.breaker.phase
 	if err == nil {
-		s.peers.call(now, s.elsewhere, keeps*w.Every)
-		s.elsewhere = nil
+		if s.elsewhere != nil {
+			s.peers.call(now, s.elsewhere, keeps*w.Every)
+			s.elsewhere = nil
+		}
 		s.peers.call(now, live, keeps*w.Every)
 		s.live.Store(int64(len(s.peers)))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/limitgate/limitgate"
 )
 
-// TestRoll: who has not been seen for long is gone, but nobody is while nothing can be read.
+// TestRoll: who has been missing for long is gone, but nobody is while nothing can be read, nor as soon as it can be again.
 func TestRoll(t *testing.T) {
 	var r roll
 	for _, s := range []struct {
@@ -21,14 +21,22 @@ func TestRoll(t *testing.T) {
 	}{
 		{0, []string{"a"}, 1},
 		{time.Second, []string{"a", "b", "c"}, 3},
-		{2 * time.Second, []string{"a"}, 3},                // a store that came up empty: the others sign again
-		{4 * time.Second, []string{"a", "b"}, 3},           // c was seen three seconds ago
-		{5 * time.Second, []string{"a", "b"}, 2},           // and now it is gone
-		{time.Minute, []string{"a", "b", "d", "e"}, 4},     // after an outage
-		{time.Minute + 2, []string{"a", "b", "d"}, 4},      // e may have been late
-		{2 * time.Minute, []string{"a", "b", "d"}, 3},      // it was not
-		{-time.Hour, []string{"a", "b"}, 3},                // a clock that was set back forgets nobody
-		{3 * time.Minute, []string{"a", "b", "c", "d"}, 4}, // c is back
+		{2 * time.Second, []string{"a"}, 3},      // a store that came up empty: the others sign again
+		{4 * time.Second, []string{"a", "b"}, 3}, // c is missing since two seconds
+		{5 * time.Second, []string{"a", "b"}, 3}, // three
+		{6 * time.Second, []string{"a", "b"}, 2}, // and now it is gone
+		{time.Minute, []string{"a", "b", "d", "e"}, 4},
+		{2 * time.Minute, []string{"a"}, 4},                             // after an outage: the first to come finds nobody else
+		{2*time.Minute + time.Second, []string{"a", "b", "d"}, 4},       // e may be late
+		{2*time.Minute + 2*time.Second, []string{"a", "b", "d"}, 4},     // it may still
+		{2*time.Minute + 4*time.Second, []string{"a", "b", "d"}, 3},     // it is not
+		{-time.Hour, []string{"a", "b"}, 3},                             // a clock that was set back forgets nobody
+		{3 * time.Minute, []string{"a", "b", "c", "d"}, 4},              // c is back
+		{3*time.Minute + 10*time.Second, []string{"a", "b", "c"}, 4},    // missing for the first time, whenever that is
+		{3*time.Minute + 14*time.Second, []string{"a", "b", "c"}, 3},    // and long enough
+		{3*time.Minute + 15*time.Second, []string{"a", "b", "x"}, 4},    // c is missing
+		{3*time.Minute + 16*time.Second, []string{"a", "b", "c"}, 4},    // c is there, x is missing
+		{3*time.Minute + 19500*time.Millisecond, []string{"a", "b"}, 3}, // c is missing only now, x is gone
 	} {
 		if r.call(t0.Add(s.at), s.live, 3*time.Second); len(r) != s.want {
 			t.Errorf("at %v with %v: got %d instances, want %d", s.at, s.live, len(r), s.want)

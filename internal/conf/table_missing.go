@@ -107,7 +107,7 @@ var missing = [...]struct{ lost, names string }{
 	{"requests would go to other servers of the group",
 		"sticky"},
 	{"what it should answer would not be answered",
-		"degradation degrade mirror mirror_request_body perl perl_modules perl_require perl_set stub_status"},
+		"degradation degrade mirror mirror_request_body perl perl_modules perl_require perl_set"},
 	{"TCP and UDP connections would not be served",
 		"pass preread_buffer_size preread_timeout proxy_download_rate proxy_downstream_buffer " +
 			"proxy_half_close proxy_protocol_timeout proxy_requests proxy_responses proxy_ssl proxy_upload_rate " +

@@ -71,5 +71,5 @@ type h1Engine struct{ *h1.Server }
 // Connections counts the edge's connections.
 func (e h1Engine) Connections() vars.Connections {
 	st := e.Stats()
-	return vars.Connections{Active: st.Active, Reading: st.Reading, Writing: st.Writing, Waiting: st.Waiting}
+	return vars.Connections{Active: st.Active, Reading: st.Reading, Writing: st.Writing, Waiting: st.Waiting, Accepted: st.Accepted, Requests: st.Requests}
 }

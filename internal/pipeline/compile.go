@@ -15,6 +15,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/rewrite"
 	"github.com/limitgate/limitgate/internal/phase/shape"
 	"github.com/limitgate/limitgate/internal/phase/static"
+	"github.com/limitgate/limitgate/internal/phase/status"
 	"github.com/limitgate/limitgate/internal/phase/tryfiles"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
@@ -100,9 +101,7 @@ func (c *compiler) compile(s *conf.Scope) {
 	h[phase.Try] = tryfiles.Compile(c.env, s)
 	if c.serves {
 		h[phase.Record] = record.Compile(c.env, s)
-		if h[phase.Content] = c.program.upstreams.Compile(c.env, s); h[phase.Content] == nil {
-			h[phase.Content] = static.Compile(c.env, s)
-		}
+		h[phase.Content] = c.content(s)
 	}
 	if out.decision = decision.Compile(c.env, s); out.decision != nil {
 		h[phase.Try], h[phase.Content] = nil, out.decision.Content(h[phase.Content])
@@ -123,6 +122,18 @@ func (c *compiler) compile(s *conf.Scope) {
 		h[phase.Limit] = chain{h[phase.RealIP], h[phase.Limit]}
 	}
 	c.program.scopes = append(c.program.scopes, out)
+}
+
+// content compiles what answers requests that nothing has answered before.
+func (c *compiler) content(s *conf.Scope) phase.Handler {
+	proxied := c.program.upstreams.Compile(c.env, s) // also where something else answers: its directives are checked
+	if h := status.Compile(c.env, s); h != nil {
+		return h
+	}
+	if proxied != nil {
+		return proxied
+	}
+	return static.Compile(c.env, s)
 }
 
 // exceptions reads the limit_except of a location.

@@ -53,6 +53,14 @@ func fixedText(text string) Variable {
 	return func(_ *request.Request, dst []byte) ([]byte, bool) { return append(dst, text...), true }
 }
 
+// Connections counts the process's connections; all are 0 where nobody knows.
+func (t *Table) Connections() Connections {
+	if t.facts.Connections == nil {
+		return Connections{}
+	}
+	return t.facts.Connections()
+}
+
 func (t *Table) ofConnections(name string) Variable {
 	var pick func(Connections) int64
 	switch name {

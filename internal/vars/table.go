@@ -22,7 +22,10 @@ type Facts struct {
 }
 
 // Connections are the numbers of connections of a process: stub_status.
-type Connections struct{ Active, Reading, Writing, Waiting int64 }
+type Connections struct {
+	Active, Reading, Writing, Waiting int64
+	Accepted, Requests                int64 // ever
+}
 
 // Table is the names that one configuration may use. It belongs to the goroutine that compiles, and is read-only once
 // all is compiled.
