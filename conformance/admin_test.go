@@ -126,8 +126,12 @@ func TestPeers(t *testing.T) {
 		})
 	}
 	count(2)
+	begin := time.Now()
 	b.Stop()
 	count(1)
+	if took := time.Since(begin); took > 2*time.Second { // an instance that is killed counts for three seconds
+		t.Errorf("an instance that was stopped counted for %v, want a second or so", took)
+	}
 	if out := must(t, a, "peers", "--json"); !strings.Contains(out, `"phase": "up"`) {
 		t.Errorf("peers --json: got\n%s", out)
 	}

@@ -271,3 +271,53 @@ func TestLease(t *testing.T) {
 		t.Errorf("something was decided without the store:\n%s", log)
 	}
 }
+
+// TestLeaseReset: a key that is reset through one instance is new in the other within a second: what that has borrowed is given up, and
+// what it knew of it.
+func TestLeaseReset(t *testing.T) {
+	server := redistest.Start(t)
+	member := func() *gatewaytest.Gateway {
+		return gatewaytest.Start(t, gatewaytest.Limitgate(t), fmt.Sprintf(`events {}
+admin logs/admin.sock;
+http {
+    limit_store main %s mode=lease lease=10;
+    %s
+    limit_req_status 429;
+    server { listen 127.0.0.1:@8080@; root nowhere; location / { limit_req zone=one burst=199 nodelay; } }
+}
+`, server.URL(), sharedZone))
+	}
+	a, b := member(), member()
+	both := func(key string, n int) (passed int) {
+		t.Helper()
+		for i := range n {
+			if status(t, http.DefaultClient, []*gatewaytest.Gateway{a, b}[i%2].URL(8080, "/?key="+key)) == 404 {
+				passed++
+			}
+		}
+		return passed
+	}
+	if got := statuses(t, a, "/?key=lent", 6); got[404] != 6 { // and there is more that is borrowed
+		t.Fatalf("got %v, want 6 passed", got)
+	}
+	both("full", 400)
+	if got := both("full", 2); got != 0 {
+		t.Fatalf("got %d passed by a limit that is reached", got)
+	}
+	must(t, b, "key", "reset", "one", "lent")
+	must(t, b, "key", "reset", "one", "full")
+	begin := time.Now()
+	gatewaytest.Eventually(t, 5*time.Second, "that the other instance knows of the reset", func() bool {
+		return status(t, http.DefaultClient, a.URL(8080, "/?key=full")) == 404
+	})
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("a reset took %v to reach the other instance, want a second at most", took)
+	}
+	if got := both("lent", 450); got > 200 || got < 180 {
+		t.Errorf("got %d passed after a reset, want 200 at most, and no more than two leases less", got)
+	}
+	gatewaytest.Eventually(t, 20*time.Second, "that nothing is left of the resets", func() bool {
+		n := server.Do("HLEN", "lg:1{notes}")
+		return n == ":0"
+	})
+}

@@ -80,19 +80,31 @@ func (r *remote) places() int {
 type roster struct {
 	mu    sync.Mutex
 	names []string
+	left  []string
 	fails bool
 	signs int
 }
 
 // Sign implements Roster.
-func (r *roster) Sign(_ context.Context, name string, _ time.Duration) ([]string, error) {
+func (r *roster) Sign(_ context.Context, name string, _ time.Duration) (live, left []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.signs++
 	if r.fails {
-		return nil, errGone
+		return nil, nil, errGone
 	}
-	return append([]string{name}, r.names...), nil
+	return append([]string{name}, r.names...), r.left, nil
+}
+
+// Leave implements Roster.
+func (r *roster) Leave(_ context.Context, name string, _ time.Duration) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fails {
+		return errGone
+	}
+	r.left = append(r.left, name)
+	return nil
 }
 
 func (r *roster) set(fails bool, names ...string) {

@@ -13,8 +13,11 @@ import (
 
 // Roster is where the instances that share a store tell each other that they live.
 type Roster interface {
-	// Sign notes that the instance of this name lives, for so long, and tells the names of all that do.
-	Sign(ctx context.Context, name string, keep time.Duration) (live []string, err error)
+	// Sign notes that the instance of this name lives, for so long, and tells the names of all that do, and of those that left.
+	Sign(ctx context.Context, name string, keep time.Duration) (live, left []string, err error)
+
+	// Leave notes that the instance of this name is gone, and for how long others are told so.
+	Leave(ctx context.Context, name string, keep time.Duration) error
 }
 
 // Watching is how a store is watched.
@@ -85,6 +88,19 @@ func (s *Store) Watch(ctx context.Context, w Watching) {
 	}
 }
 
+// Leave tells the other instances that this one is gone, so that they need not wait until they miss it. It is for who has ended the
+// Watch, which would sign again. A store that is down is not told.
+func (s *Store) Leave(ctx context.Context, w Watching) error {
+	if w.Every <= 0 {
+		w.Every = time.Second
+	}
+	err, gone := s.call(ctx, limitgate.Now(), func(ctx context.Context) error { return w.Roster.Leave(ctx, w.Name, keeps*w.Every) })
+	if gone != nil {
+		return gone
+	}
+	return err
+}
+
 // sign signs the roster, unless the store is down and not to be tried yet. An error tells why it is not signed.
 func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) error {
 	s.mu.Lock()
@@ -93,9 +109,9 @@ func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) error 
 	if !ok {
 		return errSpared
 	}
-	var live []string
+	var live, left []string
 	err, _ := s.made(ctx, now, t, func(ctx context.Context) (err error) {
-		live, err = w.Roster.Sign(ctx, w.Name, keeps*w.Every)
+		live, left, err = w.Roster.Sign(ctx, w.Name, keeps*w.Every)
 		return err
 	})
 	s.mu.Lock()
@@ -111,6 +127,11 @@ func (s *Store) sign(ctx context.Context, now limitgate.Time, w Watching) error 
 			s.elsewhere = nil
 		}
 		s.peers.call(now, live, keeps*w.Every)
+		for _, name := range left {
+			if !slices.Contains(live, name) { // it is not back
+				delete(s.peers, name)
+			}
+		}
 		s.live.Store(int64(len(s.peers)))
 	}
 	s.mu.Unlock()

@@ -88,6 +88,14 @@ func TestWatch(t *testing.T) {
 		if got := s.Peers(); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("got %v, want a and b", got)
 		}
+		names.set(false)
+		if err := New(Config{}).Leave(ctx, Watching{Roster: names, Name: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := s.Peers(); s.Live() != 1 || !slices.Equal(got, []string{"a"}) {
+			t.Errorf("got %v a second after b left, want a alone", got)
+		}
 		cancel()
 		<-done
 	})

@@ -64,6 +64,7 @@ func (z *Zone) far(ctx context.Context, now limitgate.Time, l *limitgate.Limit, 
 			d, c, err = z.alone(ctx, now, l, key, cost, m, p)
 			return later(d, now.Sub(begin)), c, err
 		}
+		patient := e.dry
 		e.flight = &flight{done: make(chan struct{})}
 		b.lock.Unlock()
 		a := limitgate.Ask{Zone: z.inner, Limit: l, Key: key, Cost: limitgate.Cost(n), Mode: limitgate.Take}
@@ -71,7 +72,7 @@ func (z *Zone) far(ctx context.Context, now limitgate.Time, l *limitgate.Limit, 
 		if own += took; err != nil {
 			return limitgate.Decision{Outcome: limitgate.Rejected}, limitgate.Charge{}, err
 		}
-		if a.Decision.Admitted() || n == int64(cost) {
+		if a.Decision.Admitted() || n == int64(cost) || patient {
 			if m != limitgate.Take {
 				a.Charge = limitgate.Charge{}
 			}

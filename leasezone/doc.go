@@ -8,9 +8,14 @@
 //
 // # What is borrowed
 //
-// A batch of requests of one key is charged in the zone in one call, and spent in memory: one request at first, twice as many
-// each time the last batch was spent before it aged, up to [Config.Lease]; half as many when most of it was not. A refusal is
-// remembered as the state that was seen: as long as the limit's own arithmetic refuses on that, nobody is asked.
+// A batch of requests of one key is charged in the zone in one call, and spent in memory: one request at first, four times as many
+// each time the last batch was spent before it aged, up to [Config.Lease], or as many as drain while the key is asked for twice; half
+// as many when most of it was not. A refusal is remembered as the state that was seen: as long as the limit's own arithmetic refuses
+// on that, nobody is asked.
+//
+// Where the limit is reached the next batch is waited for, and nobody is asked until it is there. If others were faster then, more is
+// waited for, up to half of what passes at once: of many who wait each finds a batch when it asks. So what one key lacks at any time,
+// against a limit without leases, is a batch of each instance that is not spent, and what they wait for.
 //
 // # What keeps the limit
 //

@@ -11,7 +11,6 @@ import (
 type entry struct {
 	key   string
 	limit *limitgate.Limit // nil: the place is free
-	print uint64
 	plan  plan
 
 	flight *flight // a call that borrows, under way
@@ -32,6 +31,7 @@ type entry struct {
 	size int64 // how many
 	want int64 // how many waited for the last one
 	dry  bool  // the limit was reached: the next batch waits until it is there
+	need int64 // how many must be there then, not less than size: more where others are faster
 
 	// What is known of the zone.
 	word limitgate.State
@@ -114,7 +114,7 @@ func (e *entry) decide(now limitgate.Time, cost limitgate.Cost, m limitgate.Mode
 		return d, c, false
 	case d.Outcome == limitgate.Rejected && !e.dry:
 		if m.Charges() {
-			e.dry, e.size, e.judged = true, 1, true
+			e.dry, e.size, e.need, e.judged = true, 1, 1, true
 		}
 		return later(d, lag), c, true
 	case d.Outcome == limitgate.Rejected:
@@ -122,7 +122,7 @@ func (e *entry) decide(now limitgate.Time, cost limitgate.Cost, m limitgate.Mode
 		return later(e.patient(d, early, cost), lag), c, true
 	case d.Outcome == limitgate.Passed && e.dry && !hasty:
 		e.judge(late)
-		if cost < limitgate.Cost(e.size) && int64(cost)+d.Remaining-e.plan.slack < e.size {
+		if n := e.awaited(); int64(cost) < n && int64(cost)+d.Remaining-e.plan.slack < n {
 			if p := e.patient(d, early, cost); p.Outcome == limitgate.Rejected {
 				return later(p, lag), c, true
 			}
@@ -141,10 +141,11 @@ func later(d limitgate.Decision, by time.Duration) limitgate.Decision {
 
 // patient makes d, about cost, the refusal that ends when the next batch is there.
 func (e *entry) patient(d limitgate.Decision, early limitgate.Time, cost limitgate.Cost) limitgate.Decision {
-	if e.size <= int64(cost) {
+	n := e.awaited()
+	if n <= int64(cost) {
 		return d
 	}
-	_, all := e.limit.Step(e.word, early, limitgate.Cost(e.size))
+	_, all := e.limit.Step(e.word, early, limitgate.Cost(n))
 	if all.Outcome != limitgate.Rejected || all.Wait <= 0 {
 		return d
 	}
@@ -152,7 +153,7 @@ func (e *entry) patient(d limitgate.Decision, early limitgate.Time, cost limitga
 		d.Wait = all.Wait
 		return d
 	}
-	all = e.plan.lessened(all, e.size, int64(cost))
+	all = e.plan.lessened(all, n, int64(cost))
 	all.Remaining = 0
 	return all
 }
@@ -241,9 +242,12 @@ func (e *entry) judge(late limitgate.Time) {
 			size = 4
 		}
 	case e.spent >= 2 && 2*e.spent >= e.got:
-		size = max(size, 2*e.got)
+		size = max(size, 4*e.got)
 	case each > 0 && late > e.end.Add(time.Duration(e.got)*each), each == 0 && (e.spent <= 1 || 4*e.spent < e.got):
 		size = e.got / 2 // what is left of a bucket's batch by then has drained: nobody lacks it
+	}
+	if each > 0 && e.gap/each < time.Duration(e.plan.most) {
+		size = max(size, int64((2*e.gap+each-1)/each)) // as many as take two requests to drain
 	}
 	e.size = min(max(size, 1), e.plan.most)
 }
@@ -264,9 +268,7 @@ func (e *entry) next(now limitgate.Time, cost limitgate.Cost) (n int64, ok bool)
 		switch {
 		case d.Outcome != limitgate.Passed:
 			fits = 0
-		case fits >= 2*n:
-			e.dry = false
-		case !e.dry:
+		case !e.dry && fits < 2*n:
 			fits /= 2 // what is left goes round
 		}
 		n = min(n, fits)
@@ -292,17 +294,25 @@ func (e *entry) note(a *limitgate.Ask) {
 // the refusal is known to be over.
 func (e *entry) refused(a *limitgate.Ask, cost limitgate.Cost) {
 	n := int64(a.Cost)
-	a.Decision = later(e.plan.lessened(a.Decision, n, int64(cost)), e.wide)
+	a.Decision = e.plan.lessened(a.Decision, n, int64(cost))
 	e.judged = true
 	switch {
 	case e.dry: // others were faster, and come again as soon: the less often each asks, the more it finds
-		e.size = min(2*e.size, e.plan.most)
+		e.size = min(4*e.size, e.plan.most)
+		e.need = min(4*e.need, e.plan.patience())
+		if e.seen != 0 {
+			a.Decision = e.patient(a.Decision, a.At, cost)
+		}
 	case n > int64(cost):
 		e.size = max(n/2, 1)
 	default:
-		e.dry, e.size = true, 1
+		e.dry, e.size, e.need = true, 1, 1
 	}
+	a.Decision = later(a.Decision, e.wide)
 }
+
+// awaited is how many must be there before the next batch is asked for, where the limit was reached.
+func (e *entry) awaited() int64 { return max(e.size, e.need) }
 
 // forget forgets what is known of the zone: something was taken back there.
 func (e *entry) forget() { e.seen, e.word, e.dry = 0, 0, false }
@@ -313,6 +323,10 @@ func (e *entry) grant(batch uint32, a *limitgate.Ask, cost limitgate.Cost) {
 	e.end = e.plan.end(e.limit, a.Charge.After, a.At, a.Decision)
 	e.got, e.left, e.free = int64(a.Cost), int64(a.Cost-cost), a.Decision.Remaining
 	e.spent, e.judged = int64(cost), false
+	if found := e.got + e.free - e.plan.slack; found >= e.plan.plenty() {
+		e.dry = false
+	}
+	e.need -= e.need / 8
 }
 
 // worthless tells whether nothing is lost with the entry at now.

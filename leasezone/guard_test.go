@@ -41,8 +41,8 @@ func TestGuarded(t *testing.T) {
 		return admitted, fell
 	}
 	for _, l := range ls {
-		if got, _ := ask(l, 64); got != 64 { // 1, 4, 8 … 32 and 3 of 64
-			t.Fatalf("got %d of 64 from the store", got)
+		if got, _ := ask(l, 24); got != 24 { // 1, 4, 16 and 3 of 64
+			t.Fatalf("got %d of 24 from the store", got)
 		}
 	}
 	calls := out.Stats().Calls

@@ -32,7 +32,7 @@ func takes(t testing.TB, l *limitgate.Limiter, now limitgate.Time, key string, n
 	return admitted
 }
 
-// TestBatches: one at first, four, then twice as many while they are spent, a tenth of the burst at most, less as the limit comes near; all
+// TestBatches: one at first, then four times as many while they are spent, a tenth of the burst at most, less as the limit comes near; all
 // that the limit admits at once is admitted, and what is refused then costs no call.
 func TestBatches(t *testing.T) {
 	far := newDistant()
@@ -106,9 +106,9 @@ func TestReturns(t *testing.T) {
 		far := newDistant()
 		one, two := leaseOf(t, far, Config{}), leaseOf(t, far, Config{})
 		l, m := bind(t, one, a), bind(t, two, a)
-		takes(t, l, t0, "k", 14) // 1, 4, 8 and 10
-		if st := one.Stats(); st.Borrowed != 23 {
-			t.Fatalf("%+v: borrowed %d, want 23", a, st.Borrowed)
+		takes(t, l, t0, "k", 16) // 1, 4, 10 and 10
+		if st := one.Stats(); st.Borrowed != 25 {
+			t.Fatalf("%+v: borrowed %d, want 25", a, st.Borrowed)
 		}
 		one.Settle(ctx, t0.Add(time.Second))
 		if st := one.Stats(); st.Returned != 0 {
@@ -119,7 +119,7 @@ func TestReturns(t *testing.T) {
 		if st := one.Stats(); st.Returned != 9 || far.backs != 1 {
 			t.Errorf("%+v: got %d back in %d calls, want 9 in one", a, st.Returned, far.backs)
 		}
-		want := int64(101 - 14)
+		want := int64(101 - 16)
 		if _, is := a.(limitgate.Req); is {
 			want += 10 // of a second
 		}
@@ -144,8 +144,8 @@ func TestReturnsBehindOthers(t *testing.T) {
 			}
 		}
 	}
-	ask(l, 0, 6)  // 1, 4 and 1 of 8
-	ask(m, 0, 14) // 1, 4, 8 and 1 of 16
+	ask(l, 0, 6) // 1, 4 and 1 of 16
+	ask(m, 0, 6)
 	one.Forget(t0, "k")
 	one.Settle(ctx, t0)
 	ask(m, 36*time.Second, 120)
@@ -316,8 +316,8 @@ func TestNoRoom(t *testing.T) {
 			t.Errorf("key %d: got %d admitted, want 101", k, got)
 		}
 	}
-	if st := z.Stats(); st.Full < 12*100 || st.Single < st.Full {
-		t.Errorf("got %d without room and %d alone, want at least 1200", st.Full, st.Single)
+	if st := z.Stats(); st.Full < 4*100 || st.Single < st.Full {
+		t.Errorf("got %d without room and %d alone, want at least 400", st.Full, st.Single)
 	}
 	if far.asked != 10 {
 		t.Errorf("got batches of %d for the keys that have room, want 10", far.asked)
@@ -505,7 +505,7 @@ func TestClose(t *testing.T) {
 	if got := takes(t, bind(t, far, a), limitgate.Now(), "k", 200); got != 92 {
 		t.Errorf("got %d left after closing, want 92", got)
 	}
-	if st := z.Stats(); st.Returned != 5 || st.Borrowed != 13 {
-		t.Errorf("got %+v, want 5 of 13 given back", st)
+	if st := z.Stats(); st.Returned != 7 || st.Borrowed != 15 {
+		t.Errorf("got %+v, want 7 of 15 given back", st)
 	}
 }

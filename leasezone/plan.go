@@ -9,6 +9,7 @@ import (
 // plan is how the requests of a limit are borrowed.
 type plan struct {
 	most  int64         // in one batch; 1: one by one, and refusals are remembered; 0: nothing is remembered either
+	depth int64         // what passes at once
 	each  int64         // ns between the instants until which two requests of a bucket are owed; 0 of windows
 	burst int64         // what Remaining counts down from, of buckets
 	slack int64         // how much of what remains would be delayed
@@ -58,9 +59,16 @@ func planOf(l *limitgate.Limit, lease int64) plan {
 	if lease == 0 {
 		lease = depth / tenth
 	}
-	p.most = min(max(lease, 1), max(depth, 1), maxLease)
+	p.depth = max(depth, 1)
+	p.most = min(max(lease, 1), p.depth, maxLease)
 	return p
 }
+
+// patience is for how many is waited at most.
+func (p *plan) patience() int64 { return max(min(p.depth/2, 8*p.most), p.most) }
+
+// plenty is how much must be there for the limit not to be near any more.
+func (p *plan) plenty() int64 { return (p.depth + 1) / 2 }
 
 // end is the instant, by the clock of the zone, until which the last request of a batch is owed and one interval longer; of a
 // window, when it ends. The batch was admitted with d at the instant at.

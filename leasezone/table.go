@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	ways   = 8   // places among which a key has its own
+	ways   = 16  // places among which a key has its own
 	shards = 128 // locks
 
 	// longest is how long a key may be that has a place.
@@ -22,6 +22,7 @@ const (
 type table struct {
 	seed    maphash.Seed
 	buckets uint64
+	prints  []uint64 // the hash of each entry's key: those of a bucket are two cache lines, to be looked at before the entries are
 	entries []entry
 	locks   [shards]lock
 }
@@ -39,12 +40,13 @@ type lock struct {
 // newTable makes one for so many keys.
 func newTable(keys int) *table {
 	n := uint64(max(keys, 1)+ways-1) / ways
-	return &table{seed: maphash.MakeSeed(), buckets: n, entries: make([]entry, n*ways)}
+	return &table{seed: maphash.MakeSeed(), buckets: n, prints: make([]uint64, n*ways), entries: make([]entry, n*ways)}
 }
 
 // bucket is the place of a key: its hash, the entries and their lock.
 type bucket struct {
 	print   uint64
+	prints  []uint64
 	entries []entry
 	lock    *lock
 }
@@ -57,13 +59,17 @@ func (t *table) of(key string) bucket {
 
 // at gives the bucket of a number.
 func (t *table) at(n, print uint64) bucket {
-	return bucket{print, t.entries[n*ways : (n+1)*ways : (n+1)*ways], &t.locks[n%shards]}
+	i, j := n*ways, (n+1)*ways
+	return bucket{print, t.prints[i:j:j], t.entries[i:j:j], &t.locks[n%shards]}
 }
 
 // find gives the entry of a key by a limit; nil if there is none. The lock is held.
 func (b *bucket) find(l *limitgate.Limit, key string) *entry {
-	for i := range b.entries {
-		if e := &b.entries[i]; e.print == b.print && e.limit == l && e.key == key {
+	for i, p := range b.prints {
+		if p != b.print {
+			continue
+		}
+		if e := &b.entries[i]; e.limit == l && e.key == key {
 			return e
 		}
 	}
@@ -76,30 +82,29 @@ func (b *bucket) add(now limitgate.Time, l *limitgate.Limit, key string, p plan)
 	if len(key) > longest {
 		return nil
 	}
-	var best *entry
+	best := -1
 	for i := range b.entries {
 		e := &b.entries[i]
 		if e.limit == nil {
-			best = e
+			best = i
 			break
 		}
-		if e.worthless(now) && (best == nil || e.last < best.last) {
-			best = e
+		if e.worthless(now) && (best < 0 || e.last < b.entries[best].last) {
+			best = i
 		}
 	}
-	if best != nil {
-		*best = entry{
-			key: strings.Clone(key), limit: l, print: b.print, plan: p,
-			size: 1, last: now,
-		}
+	if best < 0 {
+		return nil
 	}
-	return best
+	b.prints[best] = b.print
+	b.entries[best] = entry{key: strings.Clone(key), limit: l, plan: p, size: 1, last: now}
+	return &b.entries[best]
 }
 
 // note notes the state that the zone was seen in for all limits on the key: they share it. The lock is held.
 func (b *bucket) note(a *limitgate.Ask, now limitgate.Time, took time.Duration) {
 	for i := range b.entries {
-		if e := &b.entries[i]; e.print == b.print && e.limit != nil && e.key == a.Key && e.limit.Kind == a.Limit.Kind && e.limit.Salt == a.Limit.Salt {
+		if e := &b.entries[i]; b.prints[i] == b.print && e.limit != nil && e.key == a.Key && e.limit.Kind == a.Limit.Kind && e.limit.Salt == a.Limit.Salt {
 			if e.off == 0 {
 				e.clock(a, now, took)
 			}

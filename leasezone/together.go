@@ -19,6 +19,7 @@ type leg struct {
 	zone  *Zone
 	plan  plan
 	entry *entry // if it borrows; it has a flight then
+	dry   bool   // and its limit was reached
 	seen  uint64 // refunds of the key's lock when it was asked
 }
 
@@ -49,7 +50,8 @@ func nearAll(now limitgate.Time, asks []limitgate.Ask) (legs []leg, refused bool
 }
 
 // DoAll implements limitgate.Joint. What one of them refuses by what is known is refused without a call, and the others are not asked
-// then; else those that need a call are asked in one, or in two if there was less left than was to be borrowed.
+// then; else those that need a call are asked in one, or in two if there was less left than was to be borrowed, unless one of them
+// waits for a whole batch to be there.
 func (z *Zone) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.Ask) error {
 	legs, refused := nearAll(now, asks)
 	if refused || len(legs) == 0 {
@@ -63,7 +65,7 @@ func (z *Zone) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.A
 	}
 	begin := time.Now()
 	err := z.inner.DoAll(ctx, now, sub)
-	if more && err == nil && !admitted(sub) {
+	if more && err == nil && !admitted(sub) && !patient(legs, sub) {
 		for i := range legs {
 			sub[i].Cost = legs[i].ask.Cost // only what is needed, then
 		}
@@ -88,6 +90,16 @@ func admitted(asks []limitgate.Ask) bool {
 		}
 	}
 	return true
+}
+
+// patient tells whether one was refused that waits for a whole batch to be there, as it will go on doing.
+func patient(legs []leg, sub []limitgate.Ask) bool {
+	for i := range legs {
+		if legs[i].dry && sub[i].Cost > legs[i].ask.Cost && !sub[i].Decision.Admitted() {
+			return true
+		}
+	}
+	return false
 }
 
 // takeBack takes back what was charged in vain, in memory: where the batch is gone by now, when the zone gives back next.
@@ -125,7 +137,7 @@ func (g *leg) prepare(now limitgate.Time) limitgate.Ask {
 		return q
 	}
 	g.zone.borrows.Add(1)
-	g.entry, e.flight = e, &flight{done: make(chan struct{})}
+	g.entry, g.dry, e.flight = e, e.dry, &flight{done: make(chan struct{})}
 	q.Cost = limitgate.Cost(n)
 	return q
 }

@@ -220,7 +220,7 @@ func (z *Zone) eachOf(key string, do func(*entry)) {
 	defer b.lock.Unlock()
 	b.lock.refunds++
 	for i := range b.entries {
-		if e := &b.entries[i]; e.limit != nil && e.print == b.print && e.key == key {
+		if e := &b.entries[i]; b.prints[i] == b.print && e.limit != nil && e.key == key {
 			do(e)
 		}
 	}

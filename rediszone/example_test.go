@@ -248,9 +248,18 @@ func ExampleRoster_Sign() {
 	store := nowhere()
 	defer store.Close()
 	roster, _ := rediszone.NewRoster(store, "")
-	names, err := roster.Sign(context.Background(), "gateway-1", 10*time.Second)
+	names, _, err := roster.Sign(context.Background(), "gateway-1", 10*time.Second)
 	fmt.Println(names, err != nil)
 	// Output: [] true
+}
+
+func ExampleRoster_Leave() {
+	store := nowhere()
+	defer store.Close()
+	roster, _ := rediszone.NewRoster(store, "")
+	err := roster.Leave(context.Background(), "gateway-1", 10*time.Second)
+	fmt.Println(err != nil) // who misses it will know in ten seconds
+	// Output: true
 }
 
 func ExampleNewNotes() {

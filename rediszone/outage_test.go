@@ -40,7 +40,7 @@ func TestOutage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Sign(t.Context(), "a", time.Second); err == nil || rediszone.Outage(err) {
+	if _, _, err := r.Sign(t.Context(), "a", time.Second); err == nil || rediszone.Outage(err) {
 		t.Errorf("a key that holds something else: got %v, outage %v, want an error that is none", err, rediszone.Outage(err))
 	}
 	server.Do("CONFIG", "SET", "maxmemory", "1")

@@ -27,7 +27,10 @@ func TestRoster(t *testing.T) {
 	}
 	sign := func(name string, keep time.Duration) []string {
 		t.Helper()
-		live, err := r.Sign(t.Context(), name, keep)
+		live, left, err := r.Sign(t.Context(), name, keep)
+		if len(left) > 0 && !slices.Equal(left, []string{"b"}) {
+			t.Errorf("got %v that left, want b alone", left)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,6 +45,15 @@ func TestRoster(t *testing.T) {
 	time.Sleep(5 * time.Millisecond) // the server's clock decides
 	if got := sign("a", time.Minute); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("got %v, want a and b: the third has not signed again", got)
+	}
+	if err := r.Leave(t.Context(), "b", 50*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if live, left, err := r.Sign(t.Context(), "a", time.Minute); err != nil || !slices.Equal(live, []string{"a"}) || !slices.Equal(left, []string{"b"}) {
+		t.Errorf("got %v, and %v that left, %v; want a, and b", live, left, err)
+	}
+	if got := sign("b", time.Minute); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("got %v, want a and b, which is back", got)
 	}
 	if ttl := server.Do("PTTL", "lg:1peers"); !strings.HasPrefix(ttl, ":") || strings.HasPrefix(ttl, ":-") {
 		t.Errorf("got a time to live of %s, want one", ttl)

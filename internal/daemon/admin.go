@@ -240,6 +240,9 @@ func (o operator) Reset(ctx context.Context, zone, text string) error {
 		}
 	}
 	o.tellOperator("the state of a key of zone %q is forgotten", zone)
+	if s := o.zones.find(o.keys.store(zone)); s != nil {
+		return s.Recall(ctx, zone, key)
+	}
 	return nil
 }
 

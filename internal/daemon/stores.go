@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/store"
@@ -59,7 +60,8 @@ func (u *zoneUse) openStore(spec conf.LimitStore, access store.Access) error {
 		zs.opened++
 		source := fmt.Sprintf("%s#%d", spec.Name, zs.opened)
 		c := store.Config{Spec: spec, Access: access, Name: zs.instance, Say: zs.tell,
-			Read: func(notes map[string]string) map[string]string { return zs.keys.read(source, notes, zs.now()) }}
+			Read:   func(notes map[string]string) map[string]string { return zs.keys.read(source, notes, zs.now()) },
+			Recall: func(zone, key string) { zs.recall(spec.Name, zone, key) }}
 		if s != nil {
 			c.Peers = s.Guard().Peers()
 		}
@@ -88,10 +90,32 @@ func (u *zoneUse) closeStores() {
 		}
 	}
 	u.stores = nil
+	stay := slices.Collect(maps.Values(zs.stores))
 	zs.mu.Unlock()
 	for _, s := range last {
-		s.Close()
+		// One that was replaced by another way to the same place is still shared.
+		if slices.ContainsFunc(stay, func(o *openStore) bool { return o.Meets(s.Store) }) {
+			s.Close()
+		} else {
+			s.Leave()
+		}
 		zs.keys.forget(s.source)
+	}
+}
+
+// recall gives up what is borrowed from a store for a key of a zone.
+func (zs *zones) recall(store, zone, key string) {
+	zs.mu.Lock()
+	defer zs.mu.Unlock()
+	for _, z := range zs.byName {
+		if z.name != zone || z.store == nil || z.store.Name() != store {
+			continue
+		}
+		if l, leased := z.far.Inner().(interface {
+			Forget(now limitgate.Time, key string)
+		}); leased {
+			l.Forget(zs.now(), key)
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ type Config struct {
 	Say func(level errorlog.Level, line string)
 	// Read takes all notes of the store whenever they have changed, and tells those that are of no use any more.
 	Read func(notes map[string]string) (over map[string]string)
+	// Recall is told of a key of a zone that an instance has reset: what is borrowed for it is worth nothing any more. May be nil.
+	Recall func(zone, key string)
 }
 
 // Access is what a store wants to know before it answers. It is comparable, so that a changed password, or other certificates, are a
@@ -99,6 +101,9 @@ type Store struct {
 	notes  *rediszone.Notes
 	stop   context.CancelFunc
 	done   sync.WaitGroup // who watches and who reads
+	calls  recalls
+
+	watching guard.Watching
 }
 
 // reading is how often instances look for changed notes, and how long that may take.
@@ -124,7 +129,7 @@ func Open(c Config) (*Store, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Store{spec: c.Spec, access: c.Access, far: far, notes: notes, stop: stop}
+	s := &Store{spec: c.Spec, access: c.Access, far: far, notes: notes, stop: stop, calls: recalls{tell: c.Recall}, watching: guard.Watching{Roster: roster, Name: c.Name}}
 	s.guard = guard.New(guard.Config{Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Peers: c.Peers, Tell: func(e guard.Event) {
 		level := errorlog.Error
 		if e.Fallback == 0 && e.Phase != guard.Down && !e.Roster {
@@ -136,7 +141,7 @@ func Open(c Config) (*Store, error) {
 	// Owned by s, ends with Close.
 	go func() {
 		defer s.done.Done()
-		s.guard.Watch(ctx, guard.Watching{Roster: roster, Name: c.Name})
+		s.guard.Watch(ctx, s.watching)
 	}()
 	// Owned by s, ends with Close.
 	go func() {
@@ -155,10 +160,12 @@ func (s *Store) follow(ctx context.Context, c *Config) {
 			now, list, err := s.notes.Read(bounded, version)
 			if err == nil && list != nil {
 				version = now
+				s.calls.read(list)
 				if over := c.Read(list); len(over) > 0 {
 					_ = s.notes.Drop(bounded, over) // or the next time
 				}
 			}
+			s.forgetRecalls(bounded)
 			cancel()
 			// An outage is told by who guards the store.
 			if wrong := err != nil && !rediszone.Outage(err); wrong != told {
@@ -218,9 +225,21 @@ func (s *Store) Zone(name string, bytes int) (z *guard.Zone, end func(), err err
 // times as large as the mirror.
 const leasedBytes = 64
 
+// Meets tells whether two stores are where the same instances meet.
+func (s *Store) Meets(o *Store) bool { return s.spec.URL == o.spec.URL && s.spec.Prefix == o.spec.Prefix }
+
 // Close ends the watch and the connections. Its zones are ended before.
 func (s *Store) Close() {
 	s.stop()
 	s.done.Wait()
+	s.far.Close()
+}
+
+// Leave is Close for an instance that does not share the store any more: the others know it at once. What can't be told they find out
+// in some seconds.
+func (s *Store) Leave() {
+	s.stop()
+	s.done.Wait()
+	_ = s.guard.Leave(context.Background(), s.watching)
 	s.far.Close()
 }

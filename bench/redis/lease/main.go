@@ -1,11 +1,11 @@
 // Command lease compares strict limits in Redis with leased ones on a Zipf load: how many decisions a second, how many calls and commands
 // a decision, and how much is admitted. It starts a redis-server of its own on a socket.
 //
-//	cd bench/redis && go run ./lease [-keys 100000] [-s 1.1] [-workers 256] [-seconds 10] [-burst 100] [-instances 1]
+//	cd bench/redis && go run ./lease [-keys 100000] [-s 1.1] [-workers 256] [-instances 1] [-burst 100] [-decisions 10000000] [-warm 20000000]
 //
-// Each worker asks as soon as it has its answer. The limit of each key is chosen so that all together admit a tenth of -demand decisions
-// a second; 0 means a tenth of what leases decided in a run before, which does not count. A run begins with the buckets as they are in
-// the long run: used up, of keys that are asked more than their limit.
+// Each worker asks as soon as it has its answer, but time is the load's own: it goes on by one second for so many decisions as all keys
+// are asked a second, which is ten times what their limits admit, however fast the machine is. A run begins with the buckets as they
+// are in the long run: used up, of keys that are asked more than their limit. What comes first, while batches grow, is not counted.
 package main
 
 import (
@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -35,9 +36,9 @@ import (
 // load is what is asked.
 type load struct {
 	keys, workers, instances int
-	s, demand                float64
+	s                        float64
 	burst                    int64
-	lasts                    time.Duration
+	warm, decisions          int64
 
 	sums  []float64
 	names []string
@@ -51,10 +52,9 @@ func main() {
 	flag.IntVar(&l.workers, "workers", 256, "how many ask at a time")
 	flag.IntVar(&l.instances, "instances", 1, "instances among which the workers are divided")
 	flag.Int64Var(&l.burst, "burst", 100, "the burst of each key")
-	flag.Float64Var(&l.demand, "demand", 0, "decisions a second, of which the limits admit a tenth; 0: as many as there are")
-	seconds := flag.Int("seconds", 10, "how long each of the two runs")
+	flag.Int64Var(&l.decisions, "decisions", 10_000_000, "how many are counted, of leases; a tenth of strict ones")
+	flag.Int64Var(&l.warm, "warm", 20_000_000, "how many come before them, likewise")
 	flag.Parse()
-	l.lasts = time.Duration(*seconds) * time.Second
 	if err := l.compare(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -63,44 +63,34 @@ func main() {
 
 // compare runs both.
 func (l *load) compare() error {
-	url, stop, err := start()
+	url, stop, err := serve()
 	if err != nil {
 		return err
 	}
 	defer stop()
 	l.prepare()
-	rate := l.rate()
-	of := func(demand float64) limitgate.Req {
-		return limitgate.Req{Rate: limitgate.Per(1, time.Duration(float64(time.Second)/(demand*rate))), Burst: l.burst, NoDelay: true}
-	}
-	head := "\n| mode | decisions/s | admitted | calls a decision | commands a decision | bytes in and out a decision |\n|---|---|---|---|---|---|\n"
-	if l.demand == 0 {
-		fmt.Print("how many there are:\n", head)
-		l.demand = 500_000
-		for range 2 {
-			if l.demand, err = l.run(url, "lease", of(l.demand)); err != nil {
-				return err
-			}
-		}
-		fmt.Println()
-	}
-	limit := of(l.demand)
+	limit := limitgate.Req{Rate: limitgate.Per(1, time.Duration(float64(time.Second)/(demand*l.rate()))), Burst: l.burst, NoDelay: true}
 	fmt.Printf("%s, %d cores, %d keys, s = %v, %v for each, %d workers, %d instances\n", runtime.Version(), runtime.NumCPU(), l.keys, l.s, limit, l.workers, l.instances)
-	fmt.Print(head)
-	rates := map[string]float64{}
+	fmt.Print("\n| mode | decisions/s | admitted | calls a decision | commands a decision | bytes in and out a decision | CPU a decision, here and in the server |\n|---|---|---|---|---|---|---|\n")
+	best := map[string]result{}
 	for _, mode := range []string{"strict", "lease", "strict", "lease"} {
 		r, err := l.run(url, mode, limit)
 		if err != nil {
 			return err
 		}
-		rates[mode] = max(rates[mode], r)
+		b, ok := best[mode]
+		if b.rate = max(b.rate, r.rate); !ok || r.cpu < b.cpu {
+			b.cpu = r.cpu
+		}
+		best[mode] = b
 	}
-	fmt.Printf("\nlease/strict: %.1f\n", rates["lease"]/rates["strict"])
+	fmt.Printf("\nlease/strict: %.1f times as many a second; strict/lease: %.1f times as much CPU for each\n",
+		best["lease"].rate/best["strict"].rate, best["strict"].cpu/best["lease"].cpu)
 	return nil
 }
 
-// start starts a server.
-func start() (url string, stop func(), err error) {
+// serve starts a server.
+func serve() (url string, stop func(), err error) {
 	dir, err := os.MkdirTemp("", "lease")
 	if err != nil {
 		return "", nil, err
@@ -157,124 +147,160 @@ func (l *load) rate() float64 {
 	return low
 }
 
-// run has all workers ask for a while, and tells how many decisions a second they had. What comes first, while
-// batches grow, is not counted: a third of the time.
-func (l *load) run(url, mode string, limit limitgate.Req) (float64, error) {
+// result is how many decisions a second a run had, and how many microseconds of CPU one took, of here and of the server together.
+type result struct{ rate, cpu float64 }
+
+// used is the CPU time that this process has taken.
+func used() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// demand is how many decisions there are in a second of the load's time.
+const demand = 100_000
+
+// clock is the load's time: how many decisions have begun.
+type clock struct{ begun atomic.Int64 }
+
+// start is when it begins.
+const start = limitgate.Time(1_800_000_000 * int64(time.Second))
+
+// at is the time of a decision.
+func at(n int64) limitgate.Time { return start + limitgate.Time(n*int64(time.Second)/demand) }
+
+// instance is one.
+type instance struct {
+	limiter *limitgate.Limiter
+	lease   *leasezone.Zone // nil: strict
+	client  rueidis.Client
+	end     func()
+}
+
+// enlist makes one.
+func enlist(ctx context.Context, url, mode string, limit limitgate.Req) (*instance, error) {
+	store, err := rediszone.Dial(ctx, rediszone.Options{URL: url})
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{end: store.Close}
+	in.client, _ = store.Client()
+	strict, err := rediszone.New(rediszone.Config{Store: store, Name: mode, Clock: rediszone.CallerTime})
+	if err != nil {
+		return nil, err
+	}
+	var zone limitgate.Zone = strict
+	if mode == "lease" {
+		if in.lease, err = leasezone.New(leasezone.Config{Zone: strict, Keys: 1 << 17, Every: -1}); err != nil {
+			return nil, err
+		}
+		zone = in.lease
+	}
+	in.limiter, err = limitgate.NewLimiter(zone, limit)
+	return in, err
+}
+
+// run has all workers ask, and tells what came of it.
+func (l *load) run(url, mode string, limit limitgate.Req) (r result, err error) {
 	ctx := context.Background()
-	var ls []*limitgate.Limiter
-	var zones []*leasezone.Zone
-	var client rueidis.Client
+	var all []*instance
 	for range l.instances {
-		store, err := rediszone.Dial(ctx, rediszone.Options{URL: url})
+		in, err := enlist(ctx, url, mode, limit)
 		if err != nil {
-			return 0, err
+			return r, err
 		}
-		defer store.Close()
-		client, _ = store.Client()
-		strict, err := rediszone.New(rediszone.Config{Store: store, Name: mode})
-		if err != nil {
-			return 0, err
-		}
-		defer strict.Close()
-		var zone limitgate.Zone = strict
-		if mode == "lease" {
-			z, err := leasezone.New(leasezone.Config{Zone: strict, Keys: 1 << 17})
-			if err != nil {
-				return 0, err
-			}
-			defer z.Close()
-			zones = append(zones, z)
-			zone = z
-		}
-		limiter, err := limitgate.NewLimiter(zone, limit)
-		if err != nil {
-			return 0, err
-		}
-		ls = append(ls, limiter)
+		defer in.end()
+		all = append(all, in)
 	}
+	client := all[0].client
 	if err := client.Do(ctx, client.B().Flushall().Build()).Error(); err != nil {
-		return 0, err
+		return r, err
 	}
-	if err := l.use(ctx, client, mode, limit); err != nil {
-		return 0, err
+	l.use(ctx, all[0].limiter)
+	warm, decisions := l.warm, l.decisions
+	if mode == "strict" {
+		warm, decisions = warm/10, decisions/10
 	}
-	var decisions, admitted, failed atomic.Int64
-	var done atomic.Bool
-	var wait sync.WaitGroup
-	for w := range l.workers {
-		// owned by run; ends when time is up
-		wait.Go(func() { l.ask(ctx, ls[w%len(ls)], w, &done, &decisions, &admitted, &failed) })
+	var c clock
+	var admitted, failed atomic.Int64
+	part := func(until int64) {
+		var wait sync.WaitGroup
+		for w := range l.workers {
+			// owned by this call; ends with its part of the load
+			wait.Go(func() { l.ask(ctx, all[w%len(all)], &c, until, &admitted, &failed) })
+		}
+		wait.Wait()
 	}
-	time.Sleep(l.lasts / 3)
-	n, a, before, calls, begin := decisions.Load(), admitted.Load(), info(ctx, client), sum(zones), time.Now()
-	time.Sleep(l.lasts - l.lasts/3)
-	n, a, calls = decisions.Load()-n, admitted.Load()-a, sum(zones)-calls
-	took, after := time.Since(begin), info(ctx, client)
-	done.Store(true)
-	wait.Wait()
+	part(warm)
+	admitted.Store(0)
+	n, before, calls, cpu, begin := c.begun.Load(), info(ctx, client), sum(all), used(), time.Now()
+	part(warm + decisions)
+	n, calls = c.begun.Load()-n, sum(all)-calls
+	took, spent, after := time.Since(begin), used()-cpu, info(ctx, client)
 	if failed.Load() > 0 {
-		return 0, fmt.Errorf("%s: %d calls failed", mode, failed.Load())
+		return r, fmt.Errorf("%s: %d calls failed", mode, failed.Load())
 	}
 	if mode == "strict" {
 		calls = uint64(n)
 	}
 	per := func(name string) float64 { return (after[name] - before[name]) / float64(n) }
-	rate := float64(n) / took.Seconds()
-	fmt.Printf("| %s | %.0f | %.4f | %.4f | %.4f | %.1f, %.1f |\n", mode, rate, float64(a)/float64(n), float64(calls)/float64(n),
-		per("cmdstat_evalsha"), per("total_net_input_bytes"), per("total_net_output_bytes"))
-	return rate, nil
+	here := spent.Seconds() * 1e6 / float64(n)
+	there := (per("used_cpu_user") + per("used_cpu_sys")) * 1e6
+	r = result{float64(n) / took.Seconds(), here + there}
+	fmt.Printf("| %s | %.0f | %.4f | %.4f | %.4f | %.1f, %.1f | %.2f µs, %.2f µs |\n", mode, r.rate, float64(admitted.Load())/float64(n), float64(calls)/float64(n),
+		per("cmdstat_evalsha"), per("total_net_input_bytes"), per("total_net_output_bytes"), here, there)
+	return r, nil
 }
 
 // use uses up the buckets of keys that are asked more than their limit.
-func (l *load) use(ctx context.Context, c rueidis.Client, name string, limit limitgate.Req) error {
-	strict, err := rediszone.New(rediszone.Config{Store: rediszone.NewStore("bench", c), Name: name})
-	if err != nil {
-		return err
-	}
-	defer strict.Close()
-	all, err := limitgate.NewLimiter(strict, limit)
-	if err != nil {
-		return err
-	}
+func (l *load) use(ctx context.Context, all *limitgate.Limiter) {
 	rate := l.rate() * l.sums[l.keys-1]
 	var wait sync.WaitGroup
 	for w := range l.workers {
 		// owned by this call; ends with its keys
 		wait.Go(func() {
 			for k := w; k < l.keys && (k == 0 || l.sums[k]-l.sums[k-1] > rate); k += l.workers {
-				_, _ = all.TakeAt(ctx, limitgate.Now(), l.names[k], limitgate.Cost(l.burst+1))
+				_, _ = all.TakeAt(ctx, start, l.names[k], limitgate.Cost(l.burst+1))
 			}
 		})
 	}
 	wait.Wait()
-	return nil
 }
 
-// ask asks until done.
-func (l *load) ask(ctx context.Context, limiter *limitgate.Limiter, w int, done *atomic.Bool, decisions, admitted, failed *atomic.Int64) {
-	at := w * 7919
-	for !done.Load() {
+// ask asks until so many decisions have begun.
+func (l *load) ask(ctx context.Context, in *instance, c *clock, until int64, admitted, failed *atomic.Int64) {
+	const batch, settling = 16, demand / 2
+	for {
+		n := c.begun.Add(batch)
+		if n > until {
+			c.begun.Add(-batch)
+			return
+		}
 		passed := int64(0)
-		const batch = 64
-		for range batch {
-			at++
-			d, err := limiter.Take(ctx, l.names[l.draws[at&(len(l.draws)-1)]])
+		for i := n - batch; i < n; i++ {
+			d, err := in.limiter.TakeAt(ctx, at(i), l.names[l.draws[int(i)&(len(l.draws)-1)]], 1)
 			if err != nil {
 				failed.Add(1)
 			} else if d.Admitted() {
 				passed++
 			}
+			if in.lease != nil && i%settling == 0 {
+				in.lease.Settle(ctx, at(i))
+			}
 		}
-		decisions.Add(batch)
 		admitted.Add(passed)
 	}
 }
 
-// sum is how many calls zones made.
-func sum(zones []*leasezone.Zone) (n uint64) {
-	for _, z := range zones {
-		st := z.Stats()
-		n += st.Borrows + st.Single
+// sum is how many calls instances made.
+func sum(all []*instance) (n uint64) {
+	for _, in := range all {
+		if in.lease != nil {
+			st := in.lease.Stats()
+			n += st.Borrows + st.Single
+		}
 	}
 	return n
 }
