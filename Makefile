@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx caddy haproxy wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart test needs lint check stress sides postgres conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis adaptive suite fuzz docs faults agreement bench-replay shared
+.PHONY: build quickstart test needs lint check stress sides outside routers postgres ghz conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls adaptive suite fuzz docs faults agreement bench-replay shared
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -32,11 +32,12 @@ shared: build
 	redis-server --port 6390 --bind 127.0.0.1 --save '' --dir bin/shared >bin/shared/redis.log & \
 	bin/limitgate -p bin/shared/1/ -c nginx.conf & bin/limitgate -p bin/shared/2/ -c nginx.conf & wait
 
-test: needs lint check sides postgres
+test: needs lint check sides outside
 
 needs:
 	@missing=; for p in $(NEEDS); do PATH="$$PATH:/usr/sbin" command -v $$p >/dev/null || missing="$$missing $$p"; done; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	command -v ab >/dev/null || missing="$$missing apache2-utils"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing$$missing"; apt-get update -q >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qy $$missing >/dev/null; \
@@ -51,7 +52,6 @@ lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	go vet ./...
 	cd bench && go vet ./...
-	cd examples/routers && go vet -mod=mod ./...
 	go tool staticcheck ./...
 	GOARCH=386 go vet . ./memzone ./zonetest ./internal/...
 	GOARCH=arm64 go build ./...
@@ -80,11 +80,23 @@ stress:
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:
 	go test -p 1 -shuffle=on ./conformance ./examples
-	cd examples/routers && go test -mod=mod ./...
 
-# sqllimit with a PostgreSQL through pgx: a module of its own, so that pgx is no dependency of limitgate. Its go.mod follows the product's.
+# What is tested with modules that are no dependency of limitgate: httplimit under routers of others, sqllimit with a PostgreSQL through
+# pgx, grpclimit before ghz. Each is a module of its own, whose go.mod follows the product's. Where its modules can't be fetched it is
+# skipped, loudly, or fails where CI=true.
+outside: routers postgres ghz
+
+OUTSIDE = @cd $(1) && if go list -mod=mod -deps -test ./... >/dev/null; then go vet -mod=mod ./... && go test -mod=mod -count=1 ./...; \
+	elif [ "$$CI" = true ]; then echo "the modules of $(1) can't be fetched"; exit 1; else echo "SKIPPED: the modules of $(1) can't be fetched"; fi
+
+routers:
+	$(call OUTSIDE,examples/routers)
+
 postgres:
-	cd sqllimit/postgres && go vet -mod=mod ./... && go test -mod=mod -count=1 ./...
+	$(call OUTSIDE,sqllimit/postgres)
+
+ghz:
+	$(call OUTSIDE,bench/grpc)
 
 # The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules of
 # limit_req, and of limit_conn with a backend that holds each request by that clock. A short form is part of test.
@@ -108,7 +120,7 @@ faults: needs
 agreement: build
 	cd conformance && AGREEMENT=long LIMITGATE_BINARY=$(CURDIR)/bin/limitgate go test -count=1 -v -timeout 30m -run 'TestAgreement'
 
-bench: bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-replay
+bench: bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls bench-replay
 
 # limitgate replay on a log of a million lines, beside a loop that only splits lines: make bench-replay [ARGS='-lines 1000000']
 bench-replay: build
@@ -130,6 +142,10 @@ bench-grpc:
 # many others. It needs redis-server and redis-benchmark.
 bench-redis:
 	cd bench/redis && go run -mod=mod . $(ARGS)
+
+# limitgate's rate limit service beside envoyproxy/ratelimit: answers, then speed
+bench-rls:
+	cd bench/rls && go run . $(ARGS)
 
 bench-middleware:
 	cd bench && go run ./middleware $(BENCH)

@@ -13,7 +13,7 @@ import (
 	"github.com/limitgate/limitgate"
 )
 
-// backTime bounds how long it may take to give back what was charged in vain.
+// backTime bounds how long it may take to give back what was charged in vain: as long as deciding was allowed to, and at most so.
 const backTime = time.Second
 
 // Joins implements limitgate.Joint: zones in one store can be asked together.
@@ -31,7 +31,10 @@ func (z *Zone) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.A
 		all[i] = q.Zone.(*Zone).newAsk(q.Limit, q.Key, q.Cost, q.Mode)
 		all[i].index, all[i].of = i, q.Key
 	}
-	groups := z.bySlot(all)
+	groups, within := z.bySlot(all), backTime
+	if end, bounded := ctx.Deadline(); bounded {
+		within = min(within, max(time.Until(end), 0))
+	}
 	err := z.decideAll(ctx, now, groups)
 	for i := range all {
 		q := &asks[all[i].index]
@@ -43,7 +46,7 @@ func (z *Zone) DoAll(ctx context.Context, now limitgate.Time, asks []limitgate.A
 	if passed := !slices.ContainsFunc(asks, func(q limitgate.Ask) bool { return !q.Decision.Admitted() }); passed && err == nil {
 		return nil
 	}
-	return z.failed("deciding", errors.Join(err, z.back(ctx, now, asks)))
+	return z.failed("deciding", errors.Join(err, z.back(ctx, now, asks, within)))
 }
 
 // bySlot sorts asks into those that one script can decide on.
@@ -78,9 +81,9 @@ func (z *Zone) decideAll(ctx context.Context, now limitgate.Time, groups [][]ask
 	return errors.Join(errs...)
 }
 
-// back gives back all that was charged.
-func (z *Zone) back(ctx context.Context, now limitgate.Time, asks []limitgate.Ask) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTime)
+// back gives back all that was charged, and waits for so long at most.
+func (z *Zone) back(ctx context.Context, now limitgate.Time, asks []limitgate.Ask, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	errs := make([]error, len(asks))
 	var wg sync.WaitGroup

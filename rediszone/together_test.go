@@ -82,6 +82,27 @@ func TestSeveralLimitsInACluster(t *testing.T) {
 	places(t, s)
 }
 
+// Giving back what was charged in vain takes no longer than deciding may: a server may have gone in between.
+func TestGivingBackIsBounded(t *testing.T) {
+	server := redistest.Start(t)
+	z := zone(t, Config{Store: open(t, server.URL()), Name: "z"})
+	l := limit(t, z, limitgate.Token{Rate: limitgate.PerMinute(1), Capacity: 3})
+	_, c, err := z.Do(t.Context(), limitgate.Now(), l, "k", 1, limitgate.Take)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Pause()
+	defer server.Resume()
+	begin := time.Now()
+	asks := []limitgate.Ask{{Zone: z, Limit: l, Key: "k", Charge: c}}
+	if err := z.back(t.Context(), limitgate.Now(), asks, 50*time.Millisecond); err == nil || asks[0].Charge != (limitgate.Charge{}) {
+		t.Errorf("got %v and %+v, want that it is given up", err, asks[0].Charge)
+	}
+	if took := time.Since(begin); took > 500*time.Millisecond {
+		t.Errorf("took %v, want 50ms", took)
+	}
+}
+
 // places tests the same of places.
 func places(t *testing.T, s *Store) {
 	ctx := t.Context()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -55,6 +56,49 @@ func TestARefusalThatDoesNotEndIsNotWaitedFor(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 	})
+}
+
+// So it is with real connections, whatever they speak.
+func TestRealRefusalsThatDoNotEnd(t *testing.T) {
+	for _, c := range []struct{ packed, http2 bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+		stop := make(chan struct{})
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if c.packed {
+				w.Header().Set("Content-Encoding", "gzip")
+			}
+			w.WriteHeader(503)
+			_, _ = io.WriteString(w, "\x1f\x8b")
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-stop:
+			case <-r.Context().Done():
+			}
+		}))
+		if s.EnableHTTP2 = c.http2; c.http2 {
+			s.StartTLS()
+		} else {
+			s.Start()
+		}
+		attempts := 0
+		client := &http.Client{Transport: transport(t, next(func(r *http.Request) (*http.Response, error) {
+			attempts++
+			return s.Client().Transport.RoundTrip(r)
+		}), nil)}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		r, err := http.NewRequestWithContext(ctx, "GET", s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil || answer.StatusCode != 503 || attempts != 3 {
+			t.Errorf("%+v: got %v, %v in %d attempts, want 503 in 3", c, answer, err, attempts)
+		} else {
+			answer.Body.Close()
+		}
+		cancel()
+		close(stop)
+		s.Close()
+	}
 }
 
 // What a Retry-After says is obeyed, whatever it says.

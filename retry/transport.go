@@ -16,8 +16,8 @@ import (
 
 // Config is all that a Transport can do.
 type Config struct {
-	// Next sends the requests; nil: http.DefaultTransport. A body that does not end is closed while it is read, which those of
-	// http.Transport allow.
+	// Next sends the requests; nil: http.DefaultTransport. An answer that is dropped and does not end is closed while it is read, which
+	// those of http.Transport allow.
 	Next http.RoundTripper
 
 	Policy Policy
@@ -78,7 +78,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return answer, err
 		}
 		if answer != nil {
-			drop(answer.Body)
+			drop(answer)
 		}
 		if err := course.Wait(ctx); err != nil {
 			return nil, err
@@ -161,12 +161,16 @@ const (
 	soon = 100 * time.Millisecond
 )
 
-// drop reads what is left of an answer, if that is not much and there soon, and closes it.
-func drop(body io.ReadCloser) {
-	// None of the errors says anything of the next attempt. A body of http.Transport may be closed while it is read.
-	stop := time.AfterFunc(soon, func() { _ = body.Close() }) // the timer's goroutine ends with the close
-	_, _ = io.CopyN(io.Discard, body, most)
-	stop.Stop()
+// drop reads what is left of an answer, if that is not much and there soon, and closes it. One that the transport unpacks it only closes:
+// that can't be done while it is read.
+func drop(answer *http.Response) {
+	body := answer.Body
+	if !answer.Uncompressed {
+		// None of the errors says anything of the next attempt.
+		stop := time.AfterFunc(soon, func() { _ = body.Close() }) // the timer's goroutine ends with the close
+		_, _ = io.CopyN(io.Discard, body, most)
+		stop.Stop()
+	}
 	_ = body.Close()
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"fmt"
 	"os"
@@ -34,11 +35,12 @@ type Config struct {
 	Recall func(zone, key string)
 }
 
-// Access is what a store wants to know before it answers. It is comparable, so that a changed password is a changed store, and it
-// never shows what it holds.
+// Access is what a store wants to know before it answers. It is comparable, so that a changed password, or other certificates, are a
+// changed store, and it never shows what it holds.
 type Access struct {
 	password string
-	ca       string // path
+	ca       string            // path
+	trusted  [sha256.Size]byte // what is in it
 }
 
 // String tells nothing.
@@ -81,6 +83,7 @@ func ReadAccess(spec conf.LimitStore, dir string) (a Access, err error) {
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
 		return a, fmt.Errorf("reading the certificates for store %q: %s has none in PEM form", spec.Name, a.ca)
 	}
+	a.trusted = sha256.Sum256(pem)
 	return a, nil
 }
 
@@ -223,7 +226,9 @@ func (s *Store) Zone(name string, bytes int) (z *guard.Zone, end func(), err err
 const leasedBytes = 64
 
 // Meets tells whether two stores are where the same instances meet.
-func (s *Store) Meets(o *Store) bool { return s.spec.URL == o.spec.URL && s.spec.Prefix == o.spec.Prefix }
+func (s *Store) Meets(o *Store) bool {
+	return s.spec.URL == o.spec.URL && s.spec.Prefix == o.spec.Prefix
+}
 
 // Close ends the watch and the connections. Its zones are ended before.
 func (s *Store) Close() {

@@ -53,6 +53,29 @@ func TestReadAccess(t *testing.T) {
 	}
 }
 
+// TestCertificatesAreRead: other certificates in the same file are another way in.
+func TestCertificatesAreRead(t *testing.T) {
+	dir, spec := t.TempDir(), conf.LimitStore{Name: "main", CA: "ca.pem"}
+	read := func(name string) Access {
+		t.Helper()
+		certificate, _ := gatewaytest.Certificate(t, "ecdsa", name)
+		if err := os.WriteFile(filepath.Join(dir, "ca.pem"), []byte(certificate), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a, err := ReadAccess(spec, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := ReadAccess(spec, dir); err != nil || again != a {
+			t.Errorf("the same file: got %v %v, want the same way in", again, err)
+		}
+		return a
+	}
+	if read("a.example") == read("b.example") {
+		t.Error("got the same way in by other certificates")
+	}
+}
+
 // TestStore: it connects on its own, finds itself in the roster, hands on notes, says what happens, and ends.
 func TestStore(t *testing.T) {
 	server := redistest.Start(t, "--requirepass", "hunter2")

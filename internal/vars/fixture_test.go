@@ -76,7 +76,7 @@ func testTable() *Table {
 		Now:      func() limitgate.Time { return 3_234_999_999 },
 		Wall:     func() time.Time { return wall },
 		Hostname: "box", PID: 42,
-		Connections: func() Connections { return Connections{4, 1, 2, 3} },
+		Connections: func() Connections { return Connections{Active: 4, Reading: 1, Writing: 2, Waiting: 3} },
 	})
 }
 

@@ -51,6 +51,10 @@ func (d *Decider) answer(w *work, now limitgate.Time, a *Answer) {
 // status says what a leg came to, and counts it.
 func (d *Decider) status(w *work, l *leg, s *Status, now limitgate.Time) {
 	s.Limited, s.Limit = true, l.limit
+	if l.limit.Places > 0 {
+		d.held(l, s)
+		return
+	}
 	if l.limit == &l.override {
 		limit := l.override // the leg is used again
 		s.Limit = &limit
@@ -106,6 +110,23 @@ func (d *Decider) status(w *work, l *leg, s *Status, now limitgate.Time) {
 	}
 }
 
+// held says what came of a place. Nobody knows when one will be free.
+func (d *Decider) held(l *leg, s *Status) {
+	s.Over, s.Remaining, s.Reset = l.over, uint32(max(l.free, 0)), int64(l.limit.Hold.Seconds())
+	switch {
+	case l.closed || l.release:
+		return
+	case s.Over:
+		l.counters.Over.Add(l.hits)
+		if l.rule.Shadow {
+			s.Over = false
+			l.counters.Shadow.Add(l.hits)
+		}
+	default:
+		l.counters.Within.Add(l.hits)
+	}
+}
+
 // near is the count from which on the limit is near.
 func (l *leg) near(d *Decider) uint64 {
 	if l.rule == nil {
@@ -126,7 +147,7 @@ func (w *work) retryAfter(a *Answer) int64 {
 		if l.b.holds > 0 {
 			whole = uint64(l.b.holds)
 		}
-		if l.closed || l.hits > whole || whole == 0 || s.Reset == 0 {
+		if l.closed || l.limit.Places > 0 || l.hits > whole || whole == 0 || s.Reset == 0 {
 			return 0
 		}
 		longest = max(longest, s.Reset)

@@ -45,6 +45,10 @@ type leg struct {
 	add      uint64 // of the hits, what is counted
 	from, to int    // its key in work.keys
 
+	place   string // the name of a place of a limit of requests at once
+	release bool   // it is given back
+	free    int64  // how many such are free
+
 	unlimited bool
 	cached    bool // known to be over
 	closed    bool // refused because the store is away
@@ -107,6 +111,9 @@ func (d *Decider) find(w *work, now limitgate.Time, r *Request, a *Answer) error
 			d.table.Find(r.Domain, q.Entries, &w.walk)
 			d.apply(w, l)
 		}
+		if err := l.fits(q); err != nil {
+			return err
+		}
 		if !w.walk.Domain {
 			d.counters.NotFound(r.Domain)
 		}
@@ -124,6 +131,19 @@ func (d *Decider) find(w *work, now limitgate.Time, r *Request, a *Answer) error
 	return nil
 }
 
+// fits tells what of a descriptor does not go with its limit.
+func (l *leg) fits(q *Descriptor) error {
+	places := l.b != nil && l.limit.Places > 0
+	switch {
+	case q.Release && !places && l.b != nil:
+		return ErrNegative
+	case places && q.Place == "" && (q.Release || l.hits > 0):
+		return ErrPlace
+	}
+	l.place, l.release = q.Place, q.Release
+	return nil
+}
+
 // apply takes the rule that the walk found.
 func (d *Decider) apply(w *work, l *leg) {
 	rule := w.walk.Rule
@@ -131,7 +151,7 @@ func (d *Decider) apply(w *work, l *leg) {
 		return
 	}
 	l.rule = rule
-	if l.unlimited = rule.Limit.Unlimited; l.unlimited || rule.Limit.Places > 0 {
+	if l.unlimited = rule.Limit.Unlimited; l.unlimited {
 		return
 	}
 	l.b, l.limit = d.rules[rule.Index], &rule.Limit
@@ -247,7 +267,11 @@ func (d *Decider) take(ctx context.Context, w *work, now limitgate.Time, m limit
 			if m == limitgate.Peek {
 				continue
 			}
-			if err := l.ask(ctx, w, now); err != nil {
+			ask := d.ask
+			if l.limit.Places > 0 {
+				ask = d.place
+			}
+			if err := ask(ctx, w, l, now); err != nil {
 				return err
 			}
 			continue
@@ -315,35 +339,35 @@ func (l *leg) away(d limitgate.Decision) error {
 }
 
 // ask asks a limit of another algorithm.
-func (l *leg) ask(ctx context.Context, w *work, now limitgate.Time) (err error) {
-	var d limitgate.Decision
+func (d *Decider) ask(ctx context.Context, w *work, l *leg, now limitgate.Time) (err error) {
+	var e limitgate.Decision
 	looks := l.add == 0
 	if looks {
-		d, err = l.b.limiter.CheckAt(ctx, now, w.keyOf(l), 1)
+		e, err = l.b.limiter.CheckAt(ctx, now, w.keyOf(l), 1)
 	} else {
-		d, err = l.b.limiter.TakeAt(ctx, now, w.keyOf(l), limitgate.Cost(min(l.add, maxCost)))
+		e, err = l.b.limiter.TakeAt(ctx, now, w.keyOf(l), limitgate.Cost(min(l.add, maxCost)))
 	}
 	if err != nil {
 		return &StoreError{err}
 	}
-	if f := d.Fallback(); d.NoRoom() || d.Outcome == limitgate.Rejected && f == limitgate.FailClosed {
-		if err := l.away(d); err != nil {
+	if f := e.Fallback(); e.NoRoom() || e.Outcome == limitgate.Rejected && f == limitgate.FailClosed {
+		if err := l.away(e); err != nil {
 			return &StoreError{err}
 		}
 		return nil
 	}
-	left := max(d.Remaining, 0)
-	if looks && d.Admitted() {
+	left := max(e.Remaining, 0)
+	if looks && e.Admitted() {
 		left++ // that which was not taken
 	}
-	l.over = d.Outcome == limitgate.Rejected && !looks
+	l.over = e.Outcome == limitgate.Rejected && !looks
 	l.after = uint64(max(l.whole()-left, 0))
-	switch wait := int64(d.RetryAfter()); {
+	switch wait := int64(e.RetryAfter()); {
 	case l.over:
 		l.after += l.hits
 		l.wait = (wait + 1e9 - 1) / 1e9
 	case l.b.fill > 0:
-		l.wait = drained(l.owed(d, looks), l.b.fill)
+		l.wait = drained(l.owed(e, looks), l.b.fill)
 	default:
 		l.wait = l.b.window - seconds(now)%l.b.window
 	}
@@ -389,6 +413,10 @@ func Explain(err error) string {
 		return "empty_descriptors"
 	case errors.Is(err, ErrUnit):
 		return "bad_unit"
+	case errors.Is(err, ErrPlace):
+		return "no_place"
+	case errors.Is(err, ErrNegative):
+		return "negative_hits"
 	case errors.As(err, &store):
 		return "store"
 	}

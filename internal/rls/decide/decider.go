@@ -31,6 +31,9 @@ type Zones interface {
 
 	// Leases tells whether the zones can lend: where not, a rule with a lease counts as one without.
 	Leases() bool
+
+	// Places are where the places of limits of requests at once are held.
+	Places() Places
 }
 
 // Decider answers by one table of rules. It is safe for concurrent use.
@@ -42,6 +45,7 @@ type Decider struct {
 	rules     []*bound // by Index
 	overrides [config.Week + 1]*bound
 	other     *stats.Rule // of limits that came with requests, where their names are too many
+	places    Places
 	works     sync.Pool
 }
 
@@ -61,7 +65,7 @@ type bound struct {
 
 // New binds the rules of a table. cache may be nil.
 func New(t *match.Table, o Options, z Zones, r *stats.Registry, cache *Cache) (*Decider, error) {
-	d := &Decider{table: t, options: o, counters: r, cache: cache, other: r.Rule("other")}
+	d := &Decider{table: t, options: o, counters: r, cache: cache, other: r.Rule("other"), places: z.Places()}
 	d.works.New = func() any { return new(work) }
 	for _, rule := range t.Rules {
 		b := &bound{counters: r.Rule(rule.Path), fail: rule.Limit.Fail}

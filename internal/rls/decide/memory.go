@@ -12,6 +12,7 @@ import (
 // Memory are Zones in memory.
 type Memory struct {
 	config memzone.Config
+	places MemoryPlaces
 
 	mu    sync.Mutex // guards zones
 	zones map[string]*memzone.Zone
@@ -39,3 +40,6 @@ func (m *Memory) Zone(name string, _ config.Fail, lease bool) (limitgate.Zone, e
 
 // Leases implements Zones.
 func (m *Memory) Leases() bool { return false }
+
+// Places implements Zones.
+func (m *Memory) Places() Places { return &m.places }

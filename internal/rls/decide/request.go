@@ -20,6 +20,9 @@ type Descriptor struct {
 	Hits     uint64 // 0 looks and counts nothing
 	HasHits  bool
 	Override Override // a limit that comes with the request, in place of a rule
+
+	Place   string // of a limit of requests at once: the caller's name for the place
+	Release bool   // it is given back
 }
 
 // Override is a limit that a request brings. Its zero value is none.
@@ -49,6 +52,15 @@ func (r *Request) Add(entries int) *Descriptor {
 	r.entries = r.entries[:begin+entries]
 	r.Descriptors = append(r.Descriptors, Descriptor{Entries: r.entries[begin : begin+entries : begin+entries]})
 	return &r.Descriptors[len(r.Descriptors)-1]
+}
+
+// Entry fills in an entry of d, or, of the last one that is none, the place.
+func (d *Descriptor) Entry(i int, key, value string) {
+	if last := len(d.Entries) - 1; i == last && last > 0 && key == PlaceKey {
+		d.Place, d.Entries = value, d.Entries[:last]
+		return
+	}
+	d.Entries[i] = match.Entry{Key: key, Value: value}
 }
 
 // hits is what a descriptor counts.

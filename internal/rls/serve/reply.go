@@ -27,6 +27,9 @@ type reply struct {
 // limit is a limit as answers have it.
 func limit(l *config.Limit) *pb.RateLimitResponse_RateLimit {
 	r := &pb.RateLimitResponse_RateLimit{Name: l.Name, RequestsPerUnit: l.Requests, Unit: pb.RateLimitResponse_RateLimit_Unit(l.Unit)}
+	if l.Places > 0 {
+		r.RequestsPerUnit = l.Places
+	}
 	if l.Multiplier > 1 {
 		r.UnitMultiplier = wrapperspb.UInt32(l.Multiplier)
 	}

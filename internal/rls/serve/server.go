@@ -64,9 +64,12 @@ func Open(at Listening, rules *Rules, more func(io.Writer) error) (*Server, erro
 	return s, nil
 }
 
+// workers is how many goroutines keep their stacks from one request to the next; when all are at work others are started.
+const workers = 64
+
 // options are those of the gRPC server.
 func (at Listening) options() ([]grpc.ServerOption, error) {
-	o := []grpc.ServerOption{grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: at.MaxAge, MaxConnectionAgeGrace: at.MaxAgeGrace})}
+	o := []grpc.ServerOption{grpc.NumStreamWorkers(workers), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: at.MaxAge, MaxConnectionAgeGrace: at.MaxAgeGrace})}
 	if at.TLS == nil {
 		return o, nil
 	}

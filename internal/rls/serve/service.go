@@ -73,10 +73,7 @@ func (s *Service) ShouldRateLimit(ctx context.Context, r *pb.RateLimitRequest) (
 		w = new(scratch)
 	}
 	defer s.scratch.Put(w)
-	if err := translate(r, &w.request); err != nil {
-		s.Counters.Service.ServiceError.Add(1)
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
+	translate(r, &w.request)
 	err := g.decider.Decide(ctx, s.Now(), &w.request, &w.answer)
 	var store *decide.StoreError
 	switch {
@@ -88,11 +85,8 @@ func (s *Service) ShouldRateLimit(ctx context.Context, r *pb.RateLimitRequest) (
 	return nil, status.Error(codes.InvalidArgument, err.Error())
 }
 
-// errNegative is what can't be done: a count of what was asked for does not go back.
-var errNegative = errors.New("is_negative_hits is not known here")
-
 // translate makes r of Envoy's request.
-func translate(from *pb.RateLimitRequest, r *decide.Request) error {
+func translate(from *pb.RateLimitRequest, r *decide.Request) {
 	r.Reset()
 	r.Domain, r.Hits = from.GetDomain(), uint64(from.GetHitsAddend())
 	n := 0
@@ -101,13 +95,11 @@ func translate(from *pb.RateLimitRequest, r *decide.Request) error {
 	}
 	r.Grow(n)
 	for _, d := range from.GetDescriptors() {
-		if d.GetIsNegativeHits() {
-			return errNegative
-		}
 		to := r.Add(len(d.GetEntries()))
 		for i, e := range d.GetEntries() {
-			to.Entries[i] = match.Entry{Key: e.GetKey(), Value: e.GetValue()}
+			to.Entry(i, e.GetKey(), e.GetValue())
 		}
+		to.Release = d.GetIsNegativeHits()
 		if h := d.GetHitsAddend(); h != nil {
 			to.HasHits, to.Hits = true, h.GetValue()
 		}
@@ -115,7 +107,6 @@ func translate(from *pb.RateLimitRequest, r *decide.Request) error {
 			to.Override = override(o)
 		}
 	}
-	return nil
 }
 
 // override reads a limit that comes with a request. The units have the same numbers.

@@ -175,3 +175,31 @@ func TestHealth(t *testing.T) {
 		t.Errorf("with rules: got %d and %v, want 200 and SERVING", code, serving())
 	}
 }
+
+// A place of a limit of requests at once is held and given back by Envoy's own messages.
+func TestPlacesThroughGRPC(t *testing.T) {
+	s := start(t, map[string]string{"jobs.yaml": "domain: d\ndescriptors:\n  - key: job\n    rate_limit: {concurrency: 1, hold: 30s}\n"}, nil, nil)
+	ask := func(id string, release bool) pb.RateLimitResponse_Code {
+		r := request("d", "job", "x")
+		r.Descriptors[0].Entries = append(r.Descriptors[0].Entries, &common.RateLimitDescriptor_Entry{Key: "limitgate.place", Value: id})
+		r.Descriptors[0].IsNegativeHits = release
+		a, err := s.client.ShouldRateLimit(context.Background(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := a.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit(); l != 1 {
+			t.Errorf("got a limit of %d, want 1", l)
+		}
+		return a.GetOverallCode()
+	}
+	const ok, over = pb.RateLimitResponse_OK, pb.RateLimitResponse_OVER_LIMIT
+	for i, c := range []struct {
+		id      string
+		release bool
+		want    pb.RateLimitResponse_Code
+	}{{"a", false, ok}, {"b", false, over}, {"a", true, ok}, {"b", false, ok}} {
+		if got := ask(c.id, c.release); got != c.want {
+			t.Errorf("step %d: got %v, want %v", i, got, c.want)
+		}
+	}
+}

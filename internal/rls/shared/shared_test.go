@@ -35,6 +35,10 @@ descriptors:
     rate_limit: {unit: hour, requests_per_unit: 3, algorithm: token}
   - key: leaky
     rate_limit: {unit: hour, requests_per_unit: 3, algorithm: leaky, burst: 2}
+  - key: places
+    rate_limit: {concurrency: 2, hold: 1s}
+  - key: localplaces
+    rate_limit: {concurrency: 2, fail: local}
   - key: lease
     rate_limit: {unit: hour, requests_per_unit: 3, lease: true}
 `
@@ -81,7 +85,9 @@ func (i *instance) ask(t *testing.T, keys ...string) (decide.Answer, error) {
 	r.Grow(len(keys))
 	for _, k := range keys {
 		key, value, _ := strings.Cut(k, "=")
-		r.Add(1).Entries[0] = match.Entry{Key: key, Value: value}
+		value, place, _ := strings.Cut(value, "/")
+		d := r.Add(1)
+		d.Entries[0], d.Place, d.Release = match.Entry{Key: key, Value: value}, strings.TrimSuffix(place, "-"), strings.HasSuffix(k, "-")
 	}
 	err := i.Decide(context.Background(), limitgate.Now(), &r, &a)
 	return a, err
@@ -164,5 +170,42 @@ func TestRulesSayWhatAnOutageMeans(t *testing.T) {
 	}
 	if _, err := i.ask(t, "open=z", "call=z"); err == nil {
 		t.Error("together with one that says nothing: no error")
+	}
+}
+
+// Places are held across instances, renewed by their name, given back by any, and run out.
+func TestPlacesAreShared(t *testing.T) {
+	r := redistest.Start(t)
+	one, two := open(t, r, 0), open(t, r, 0)
+	for n, c := range []struct {
+		at   *instance
+		ask  string
+		over bool
+		free uint32
+	}{
+		{one, "places=x/a", false, 1}, {two, "places=x/b", false, 0}, {one, "places=x/c", true, 0}, {two, "places=x/a", false, 0},
+		{two, "places=x/a-", false, 1}, {two, "places=x/a-", false, 1}, {one, "places=x/c", false, 0}, {one, "places=y/c", false, 1},
+	} {
+		a, err := c.at.ask(t, c.ask)
+		if err != nil || a.Over != c.over || a.Statuses[0].Remaining != c.free || a.RetryAfter != 0 {
+			t.Errorf("step %d, %s: got %+v and %v; want over %v, %d free", n, c.ask, a, err, c.over, c.free)
+		}
+	}
+	time.Sleep(1100 * time.Millisecond) // the server's clock, which nobody sets
+	if a, err := two.ask(t, "places=x/d"); err != nil || a.Over || a.Statuses[0].Remaining != 1 {
+		t.Errorf("after a second: got %+v and %v, want one more free", a, err)
+	}
+	r.Kill()
+	if _, err := one.ask(t, "places=x/e"); err == nil {
+		t.Error("without the store: no error")
+	}
+	held := 0
+	for _, id := range []string{"a", "b", "c"} {
+		if a, err := one.ask(t, "localplaces=x/"+id); err == nil && !a.Over {
+			held++
+		}
+	}
+	if held < 1 || held > 2 {
+		t.Errorf("without the store %d places were held locally, want this instance's share of 2", held)
 	}
 }

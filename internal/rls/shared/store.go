@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/guard"
 	"github.com/limitgate/limitgate/internal/rls/config"
@@ -36,6 +38,7 @@ type Store struct {
 	guard *guard.Store
 	bytes int
 	jit   int64
+	held  *places
 	stop  context.CancelFunc
 	done  sync.WaitGroup
 
@@ -68,6 +71,7 @@ func Open(c Config) (*Store, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Store{far: far, bytes: c.Bytes, jit: c.Jitter, stop: stop, zones: map[zoneName]*guard.Zone{}}
+	s.held = &places{store: s, script: rueidis.NewLuaScript(placeScript)}
 	s.guard = guard.New(guard.Config{Timeout: c.Timeout, Outage: rediszone.Outage, Tell: c.Tell})
 	// owned by s; ends with Close
 	s.done.Go(func() { s.guard.Watch(ctx, guard.Watching{Roster: roster, Name: c.Name}) })
@@ -120,6 +124,9 @@ func (s *Store) open(name string, lease bool) (limitgate.Zone, error) {
 
 // Leases implements decide.Zones.
 func (s *Store) Leases() bool { return true }
+
+// Places implements decide.Zones.
+func (s *Store) Places() decide.Places { return s.held }
 
 // Guard is what guards the store.
 func (s *Store) Guard() *guard.Store { return s.guard }

@@ -38,6 +38,7 @@ type Descriptor struct {
 	Entries []entry   `json:"entries"`
 	Hits    *uint64   `json:"hits_addend"`
 	Limit   *override `json:"limit"`
+	Release bool      `json:"is_negative_hits"` // gives a place back
 }
 
 // entry is a key and a value: ["key", "value"], or {"key": "key", "value": "value"}.
@@ -98,8 +99,9 @@ func (e *Event) fill(r *decide.Request) error {
 		from := &e.Descriptors[i]
 		d := r.Add(len(from.Entries))
 		for k, x := range from.Entries {
-			d.Entries[k] = match.Entry(x)
+			d.Entry(k, x.Key, x.Value)
 		}
+		d.Release = from.Release
 		if from.Hits != nil {
 			d.HasHits, d.Hits = true, *from.Hits
 		}
