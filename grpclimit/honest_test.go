@@ -87,3 +87,25 @@ func TestField40HangingHandlersLeaveNothing(t *testing.T) {
 		}
 	})
 }
+
+// A function of the caller's that panics leaves no other limit unsettled.
+func TestLimitsBehindAPanicAreSettled(t *testing.T) {
+	five := limitgate.Token{Rate: limitgate.PerHour(1), Capacity: 5}
+	second, conn := limiter(t, five), limiter(t, limitgate.Conn{Limit: 1})
+	in := with(t, grpclimit.Config{Limits: []grpclimit.Limit{
+		{Limiter: limiter(t, five), Key: grpclimit.Everybody, Counts: func(grpclimit.Outcome) bool { panic("boom") }},
+		{Limiter: second, Key: grpclimit.Everybody, Counts: grpclimit.Failed},
+		{Limiter: conn, Key: grpclimit.Everybody},
+	}})
+	func() {
+		defer func() {
+			if recover() != "boom" {
+				t.Error("the panic is not the caller's")
+			}
+		}()
+		_ = call(t.Context(), in, "/s/M", func() error { return nil })
+	}()
+	if n, p := free(t, second, "*"), free(t, conn, "*"); n != 5 || p != 1 {
+		t.Errorf("got %d calls and %d places left, want 5 and 1", n, p)
+	}
+}

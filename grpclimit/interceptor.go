@@ -128,12 +128,24 @@ func (in *Interceptor) end(ctx context.Context, v *admit.Visit, o Outcome, settl
 	if settle {
 		v.Learn(ended(ctx, o))
 	}
-	if !settle || !in.settles {
-		return
+	if settle && in.settles {
+		err = in.settle(ctx, v, o, 0)
 	}
-	for i := range in.rules {
+}
+
+// settle gives back what the call was charged by limits from one on for which it does not count. Where a function of the caller's panics,
+// the limits behind it are settled all the same.
+func (in *Interceptor) settle(ctx context.Context, v *admit.Visit, o Outcome, from int) (err error) {
+	i := from
+	defer func() {
+		if i < len(in.rules) {
+			_ = in.settle(ctx, v, o, i+1) // the panic is what is told
+		}
+	}()
+	for ; i < len(in.rules); i++ {
 		if counts := in.rules[i].Counts; counts != nil && v.Charged(i) && !counts(o) {
 			err = errors.Join(err, v.GiveBack(ctx, i))
 		}
 	}
+	return err
 }

@@ -47,14 +47,21 @@ func (m *Middleware) leave(v *admit.Visit, t *tracker, settles, returned bool) {
 	}()
 	v.Learn(ended(t, returned))
 	if settles {
-		err = m.settle(v, Outcome{Request: t.request, Status: t.end(returned), Bytes: t.bytes, Header: t.Header(), Panic: !returned})
+		err = m.settle(v, Outcome{Request: t.request, Status: t.end(returned), Bytes: t.bytes, Header: t.Header(), Panic: !returned}, 0)
 	}
 }
 
-// settle gives back what does not count, and takes what a request has cost in the end.
-func (m *Middleware) settle(v *admit.Visit, o Outcome) (err error) {
+// settle gives back what does not count, and takes what a request has cost in the end, by all limits from one on. Where a function of the
+// caller's panics, the limits behind it are settled all the same.
+func (m *Middleware) settle(v *admit.Visit, o Outcome, from int) (err error) {
+	i := from
+	defer func() {
+		if i < len(m.rules) {
+			_ = m.settle(v, o, i+1) // the panic is what is told
+		}
+	}()
 	ctx := o.Request.Context()
-	for i := range m.rules {
+	for ; i < len(m.rules); i++ {
 		switch l := &m.rules[i]; {
 		case !v.Charged(i):
 		case l.Counts != nil && !l.Counts(o):

@@ -357,3 +357,28 @@ func TestSettledCostsAreExactForACrowd(t *testing.T) {
 		}
 	}
 }
+
+// A function of the caller's that panics, which the server outlives, leaves no other limit unsettled.
+func TestLimitsBehindAPanicAreSettled(t *testing.T) {
+	c, places := newClock(), limiter(t, limitgate.Conn{Limit: 1})
+	first, second, third := limiter(t, limitgate.Token{Rate: limitgate.PerHour(1), Capacity: 5}),
+		limiter(t, limitgate.Token{Rate: limitgate.PerHour(1), Capacity: 5}), limiter(t, limitgate.Token{Rate: limitgate.PerHour(1), Capacity: 5})
+	broken := func(Outcome) bool { panic("boom") }
+	m := build(t, Config{Limits: []Limit{
+		{Limiter: first, Key: Everybody, Counts: broken},
+		{Limiter: second, Key: Everybody, Counts: broken},
+		{Limiter: third, Key: Everybody, Counts: Failed},
+		{Limiter: places, Key: Everybody},
+	}, Now: c.now})
+	func() {
+		defer func() {
+			if recover() != "boom" {
+				t.Error("the panic is not the caller's")
+			}
+		}()
+		ask(m.Wrap(says(200)), "192.0.2.1")
+	}()
+	if n, p := left(third, c), left(places, c); n != 5 || p != 1 {
+		t.Errorf("got %d requests and %d places left, want 5 and 1", n, p)
+	}
+}

@@ -111,3 +111,28 @@ func TestASleepThatFailsLetsNothingPass(t *testing.T) {
 		t.Errorf("got %v, want the error of the wait", err)
 	}
 }
+
+// A function of the caller's that panics leaves no other limit unsettled.
+func TestLimitsBehindAPanicAreSettled(t *testing.T) {
+	one := limitgate.Token{Rate: limitgate.PerDay(1), Capacity: 5}
+	first, second, conn := limiter(t, one), limiter(t, one), limiter(t, limitgate.Conn{Limit: 1})
+	c, err := with(t, Config{Limits: []Limit{
+		{Limiter: first, Key: Everybody, Counts: func(Outcome) bool { panic("boom") }},
+		{Limiter: second, Key: Everybody, Counts: Failed},
+		{Limiter: conn, Key: Everybody},
+	}}).Wrap(&fake{}).Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if recover() != "boom" {
+				t.Error("the panic is not the caller's")
+			}
+		}()
+		_, _ = c.(driver.ExecerContext).ExecContext(t.Context(), "INSERT", nil)
+	}()
+	if n, p := free(t, second, "*"), free(t, conn, "*"); n != 5 || p != 1 {
+		t.Errorf("got %d statements and %d places left, want 5 and 1", n, p)
+	}
+}

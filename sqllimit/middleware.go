@@ -147,14 +147,26 @@ func (m *Middleware) end(ctx context.Context, v *admit.Visit, o Outcome) {
 	}
 	var err error
 	defer func() { m.told(ctx, o.Statement, errors.Join(err, v.End(ctx))) }()
-	if !m.settles {
-		return
+	if m.settles {
+		err = m.settle(ctx, v, o, 0)
 	}
-	for i := range m.rules {
+}
+
+// settle gives back what the statement was charged by limits from one on for which it does not count. Where a function of the caller's
+// panics, the limits behind it are settled all the same.
+func (m *Middleware) settle(ctx context.Context, v *admit.Visit, o Outcome, from int) (err error) {
+	i := from
+	defer func() {
+		if i < len(m.rules) {
+			_ = m.settle(ctx, v, o, i+1) // the panic is what is told
+		}
+	}()
+	for ; i < len(m.rules); i++ {
 		if counts := m.rules[i].Counts; counts != nil && v.Charged(i) && !counts(o) {
 			err = errors.Join(err, v.GiveBack(ctx, i))
 		}
 	}
+	return err
 }
 
 // exec runs an execution within its limits.

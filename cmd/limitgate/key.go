@@ -12,6 +12,7 @@ import (
 
 	"github.com/limitgate/limitgate/internal/admin"
 	"github.com/limitgate/limitgate/internal/override"
+	"github.com/limitgate/limitgate/internal/printable"
 	"github.com/spf13/cobra"
 )
 
@@ -54,7 +55,7 @@ func writeKey(w io.Writer, k admin.Key) error {
 	if k.Store != "" {
 		where = "in store " + k.Store
 	}
-	fmt.Fprintf(&b, "%s of zone %s, %s\n", shown(k.Key), k.Zone, where)
+	fmt.Fprintf(&b, "%s of zone %s, %s\n", printable.Text(k.Key), k.Zone, where)
 	if k.Set != nil {
 		fmt.Fprintf(&b, "  set for this key: %s\n", k.Set.Text())
 	}
@@ -75,14 +76,6 @@ func writeKey(w io.Writer, k admin.Key) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// shown is a key as it is, or quoted where a terminal would not show it.
-func shown(key string) string {
-	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return strconv.Quote(key)
-	}
-	return key
 }
 
 func newKeyReset() *cobra.Command {

@@ -23,7 +23,7 @@ func serverSpecs() []Spec {
 				"an expression (~* without regard to case). An exact location ends the search; otherwise the longest prefix is remembered, and unless " +
 				"that one has ^~ the first expression that fits wins over it. @NAME is reached only from inside. Expressions are RE2: without " +
 				"look-around and back-references."},
-		{Name: "stub_status", Contexts: Server | Location, Min: 0, Max: 1, Merge: Handler, Repeat: true, Usage: "",
+		{Name: "stub_status", Contexts: Server | Location, Min: 0, Max: 1, Merge: Handler, Repeat: true, Usage: "[TEXT]",
 			Doc: "Answers with the numbers of this process's connections, in nginx's form: open ones, accepted, handled and requests so far, and how many of the open ones are " +
 				"in a request's head, in an answer, or between requests. GET and HEAD only. An argument has no effect."},
 		{Name: "root", Contexts: httpToIf, Min: 1, Max: 1, Usage: "PATH", Default: "html", check: (*checker).checkRoot,

@@ -226,7 +226,9 @@ func (s *Store) Zone(name string, bytes int) (z *guard.Zone, end func(), err err
 const leasedBytes = 64
 
 // Meets tells whether two stores are where the same instances meet.
-func (s *Store) Meets(o *Store) bool { return s.spec.URL == o.spec.URL && s.spec.Prefix == o.spec.Prefix }
+func (s *Store) Meets(o *Store) bool {
+	return s.spec.URL == o.spec.URL && s.spec.Prefix == o.spec.Prefix
+}
 
 // Close ends the watch and the connections. Its zones are ended before.
 func (s *Store) Close() {
