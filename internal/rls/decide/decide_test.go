@@ -153,7 +153,7 @@ func TestDecideAllocatesNothing(t *testing.T) {
 func TestWhatIsReadCanBeBound(t *testing.T) {
 	for _, algorithm := range []string{"fixed", "sliding", "token", "leaky"} {
 		for _, unit := range []string{"second", "minute", "hour", "day", "week", "month", "year"} {
-			for _, n := range []int{0, 1, 3, 4, 1_000_000, 1_048_575, 1 << 24, 1<<32 - 1} {
+			for _, n := range []uint32{0, 1, 3, 4, 1_000_000, 1_048_575, 1 << 24, 1<<32 - 1} {
 				rules := fmt.Sprintf("domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: %s, requests_per_unit: %d, algorithm: %s}\n", unit, n, algorithm)
 				table, _, err := load.Compile([]config.Source{{Name: "rules.yaml", Text: []byte(rules)}}, false)
 				if err != nil {
