@@ -38,7 +38,7 @@ func parseFixed(text string, digits int) (n int, ok bool) {
 		return 0, false
 	}
 	for _, c := range []byte(whole + part + strings.Repeat("0", digits-len(part))) {
-		if c < '0' || c > '9' || n > 1<<40 {
+		if c < '0' || c > '9' || n > 1<<24 {
 			return 0, false
 		}
 		n = n*10 + int(c-'0')
