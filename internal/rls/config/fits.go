@@ -12,6 +12,11 @@ const (
 	maxWindow  = 366 * 24 * time.Hour
 	maxSliding = 1_048_575
 	maxLeased  = 16_777_215
+
+	// What a request of a bucket takes, at least and at most, and how long a bucket fills.
+	maxRate  = time.Microsecond
+	minRate  = 100 * 24 * time.Hour
+	maxDrain = int64(70 * 365 * 24 * time.Hour)
 )
 
 const unitHelp = "write second, minute, hour, day, week, month or year"
@@ -63,7 +68,22 @@ func (r *reader) algorithmFits(l *Limit, n *yaml.Node) {
 		r.fail(n, BadAlgorithm, "use algorithm token, which has no such bound", "algorithm sliding counts up to %d requests in a window, not %d", maxSliding, l.Requests)
 	case l.Algorithm == Fixed && l.Lease && l.Requests > maxLeased:
 		r.fail(n, BadAlgorithm, "use algorithm token, which has no such bound", "a lease counts up to %d requests in a window, not %d", maxLeased, l.Requests)
+	case (l.Algorithm == Token || l.Algorithm == Leaky) && l.Unit != NoUnit && (l.Window() < maxRate*time.Duration(l.Requests) || l.Window() > minRate*time.Duration(l.Requests)):
+		r.fail(n, BadAlgorithm, "use algorithm fixed, or another unit", "algorithm %s keeps rates between one in 100 days and 1,000,000 a second, not %d in %v", l.Algorithm, l.Requests, l.Window())
+	case (l.Algorithm == Token || l.Algorithm == Leaky) && l.held() > maxDrain/int64(max(l.Window()/time.Duration(max(l.Requests, 1)), 1)):
+		r.fail(n, BadAlgorithm, "write a smaller burst", "a bucket of %d would take more than 70 years to fill", l.held())
 	case l.Algorithm == Token && l.HasBurst && l.Burst == 0:
 		r.fail(n, BadAlgorithm, "write at least 1", "a bucket that holds no token refuses everything: burst is 0")
 	}
+}
+
+// held is how many requests a bucket holds.
+func (l *Limit) held() int64 {
+	switch {
+	case l.Algorithm == Leaky:
+		return 1 + int64(l.Burst)
+	case l.HasBurst:
+		return int64(l.Burst)
+	}
+	return int64(l.Requests)
 }

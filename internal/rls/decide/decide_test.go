@@ -149,6 +149,24 @@ func TestDecideAllocatesNothing(t *testing.T) {
 	}
 }
 
+// Any pair of window and number that is read can be bound.
+func TestWhatIsReadCanBeBound(t *testing.T) {
+	for _, algorithm := range []string{"fixed", "sliding", "token", "leaky"} {
+		for _, unit := range []string{"second", "minute", "hour", "day", "week", "month", "year"} {
+			for _, n := range []uint32{0, 1, 3, 4, 1_000_000, 1_048_575, 1 << 24, 1<<32 - 1} {
+				rules := fmt.Sprintf("domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: %s, requests_per_unit: %d, algorithm: %s}\n", unit, n, algorithm)
+				table, _, err := load.Compile([]config.Source{{Name: "rules.yaml", Text: []byte(rules)}}, false)
+				if err != nil {
+					continue
+				}
+				if _, err := decide.New(table, decide.Options{}, decide.NewMemory(memzone.Config{Bytes: 1 << 10}), new(stats.Registry), nil); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
 // Many that ask at once: exactly as many pass as the limit says.
 func TestConservation(t *testing.T) {
 	d, r := decider(t, "domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: hour, requests_per_unit: 1000}\n", decide.Options{})

@@ -32,6 +32,9 @@ type Zones interface {
 	// Leases tells whether the zones can lend: where not, a rule with a lease counts as one without.
 	Leases() bool
 
+	// Rebind begins a new table: limits that are bound from now on do not know of those bound before.
+	Rebind()
+
 	// Places are where the places of limits of requests at once are held.
 	Places() Places
 }
@@ -66,6 +69,7 @@ type bound struct {
 // New binds the rules of a table. cache may be nil.
 func New(t *match.Table, o Options, z Zones, r *stats.Registry, cache *Cache) (*Decider, error) {
 	d := &Decider{table: t, options: o, counters: r, cache: cache, other: r.Rule("other"), places: z.Places()}
+	z.Rebind()
 	d.works.New = func() any { return new(work) }
 	for _, rule := range t.Rules {
 		b := &bound{counters: r.Rule(rule.Path), fail: rule.Limit.Fail}

@@ -38,6 +38,15 @@ func (m *Memory) Zone(name string, _ config.Fail, lease bool) (limitgate.Zone, e
 	return z, nil
 }
 
+// Rebind implements Zones.
+func (m *Memory) Rebind() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, z := range m.zones {
+		z.Rebind()
+	}
+}
+
 // Leases implements Zones.
 func (m *Memory) Leases() bool { return false }
 

@@ -227,3 +227,19 @@ func TestPlacesAreShared(t *testing.T) {
 		t.Errorf("without the store %d places were held locally, want this instance's share of 2", held)
 	}
 }
+
+// In a cluster the counters of one request lie on several nodes.
+func TestCluster(t *testing.T) {
+	i := open(t, redistest.Cluster(t)[0], 0)
+	for k := range 5 {
+		a, err := i.ask(t, "call=1", "call=2", "open=3", "call=4", "sliding=5", "places=6/a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, s := range a.Statuses[:5] {
+			if want := k >= 3; s.Over != want || !s.Limited {
+				t.Errorf("request %d, descriptor %d: got over %v, want %v", k, n, s.Over, want)
+			}
+		}
+	}
+}

@@ -122,6 +122,15 @@ func (s *Store) open(name string, lease bool) (limitgate.Zone, error) {
 	return leased, nil
 }
 
+// Rebind implements decide.Zones.
+func (s *Store) Rebind() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, z := range s.zones {
+		z.Rebind()
+	}
+}
+
 // Leases implements decide.Zones.
 func (s *Store) Leases() bool { return true }
 
