@@ -114,7 +114,7 @@ bench-adaptive:
 
 # What faults of a store do to decisions, by the fallback of the limit: conformance/FAULTS.md. A part is in test.
 faults: needs
-	FAULTS=FAULTS.md go test -count=1 -run 'TestFaults|TestFourInstances|TestField89' -v ./conformance
+	FAULTS=FAULTS.md go test -count=1 -run 'TestFaults|TestLeaseFailover|TestLeaseInCluster|TestFourInstances|TestField89' -v ./conformance
 
 # The live gateway and a replay of its log: four configurations, 100,000 requests each; minutes, on a quiet machine.
 agreement: build

@@ -127,7 +127,7 @@ func (g *nginxSteps) Undo(s, before, after State, now Time) State {
 	}
 	ms := ms(now)
 	excess, ago := unpackNginx(s, ms)
-	mine, _ := unpackNginx(after, ms)
+	mine, since := unpackNginx(after, ms)
 	base := int64(0)
 	if before != 0 {
 		had, was := unpackNginx(before, ms)
@@ -139,7 +139,8 @@ func (g *nginxSteps) Undo(s, before, after State, now Time) State {
 		base = g.leak(had, elapsed)
 	}
 	// A charge of c is c requests to whoever came behind it, though the first request of an idle key shows no excess.
-	amount := max(mine-base+1000, 0)
+	// What has leaked of it since is gone: those behind it do not get that.
+	amount := min(max(mine-base+1000, 0), g.leak(mine, max(since, 0)))
 	return packNginx(max(excess-amount, 0), ms-ago)
 }
 

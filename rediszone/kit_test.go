@@ -4,6 +4,9 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/redistest"
@@ -22,6 +25,20 @@ func dial(t testing.TB, url string) *rediszone.Store {
 	return s
 }
 
+// patient connects as a program may with a client of its own: one that does not take a server for gone that is silent for some seconds. What
+// comes of tens of thousands of calls at once on a busy machine says then what was decided, and not how long it took.
+func patient(t testing.TB, addrs ...string) *rediszone.Store {
+	t.Helper()
+	c, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: addrs, DisableRetry: true, DisableCache: true, AlwaysPipelining: true, PipelineMultiplex: -1, ConnWriteTimeout: 5 * time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return rediszone.NewStore("patient", c)
+}
+
 // zones makes zones of the caller's time with names of their own, that end with the test.
 func zones(s *rediszone.Store) zonetest.Factory {
 	var n atomic.Int64
@@ -36,7 +53,7 @@ func zones(s *rediszone.Store) zonetest.Factory {
 }
 
 func TestKit(t *testing.T) {
-	zonetest.Run(t, zones(dial(t, redistest.Start(t).URL())))
+	zonetest.Run(t, zones(patient(t, redistest.Start(t).Addr())))
 }
 
 // What depends on where the keys lie, in a cluster.

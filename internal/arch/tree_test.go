@@ -96,13 +96,13 @@ func outside(spec *ast.ImportSpec) (string, bool) {
 // library reports whether a package is part of the half that Go programs import, and starts no goroutine. A zone in a store has
 // some, and a Close that ends them.
 func library(pkg string) bool {
-	return public(pkg) && pkg != "rediszone" && pkg != "leasezone" || pkg == "guard" || pkg == "zonetest" || pkg == "internal/admit" || strings.HasPrefix(pkg, "memzone/")
+	return public(pkg) && pkg != "rediszone" && pkg != "leasezone" || pkg == "zonetest" || pkg == "internal/admit" || strings.HasPrefix(pkg, "memzone/")
 }
 
 // public reports whether Go programs import a package for what it does.
 func public(pkg string) bool {
 	switch pkg {
-	case ".", "memzone", "rediszone", "leasezone", "httplimit", "grpclimit", "retry", "retry/grpcretry", "sqllimit":
+	case ".", "memzone", "rediszone", "leasezone", "guard", "httplimit", "grpclimit", "retry", "retry/grpcretry", "sqllimit":
 		return true
 	}
 	return false

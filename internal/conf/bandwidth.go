@@ -28,6 +28,8 @@ func ReadLimitBandwidthZone(d *Directive, errs *Errors) (LimitBandwidthZone, boo
 			if z.Burst = p.bytes(a, name, value); p.ok && z.Burst > maxBandwidth {
 				p.invalid(a, name, "a burst is at most 100,000,000,000 bytes")
 			}
+		case "store":
+			p.invalid(a, name, "bytes are paced by each instance for itself: divide the rate by the number of instances, or limit requests in the store")
 		default:
 			return false
 		}

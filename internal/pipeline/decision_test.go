@@ -116,6 +116,24 @@ func TestQuestionsThatCannotBeAnswered(t *testing.T) {
 		{[]string{"X-Forwarded-Uri: /a", "X-Original-URI: /b"}, "x-forwarded-uri of what is asked about " + contradicts},
 		{[]string{"X-Forwarded-Proto: http", "X-Forwarded-Proto: https", "X-Forwarded-Uri: /b"}, "x-forwarded-proto of what is asked about " + contradicts},
 	}
+	const ambiguous = " of what is asked about is not the same in two families of fields: limit_decision needs from= to name one"
+	for _, c := range []struct{ own, forged, what string }{
+		// Traefik or Caddy, and a client that sends the path again.
+		{"X-Forwarded-Uri: /l, X-Forwarded-Method: DELETE", "X-Original-URI: /l", "method"},
+		{"X-Forwarded-Uri: /l, X-Forwarded-Method: DELETE", "X-Original-URI: /l, X-Original-Method: POST", "method"},
+		{"X-Forwarded-Uri: /l, X-Forwarded-Host: named", "X-Original-URL: http://other/l", "host"},
+		{"X-Forwarded-Uri: /l, X-Forwarded-Host: h.example", "X-Original-URI: /l", "host"},
+		{"X-Forwarded-Uri: /l, X-Forwarded-Proto: https", "X-Original-URI: /l", "scheme"},
+		// nginx, and such a client.
+		{"X-Original-URI: /l, X-Original-Method: PUT", "X-Forwarded-Uri: /l", "method"},
+		{"X-Original-URI: /l", "X-Forwarded-Uri: /l, X-Forwarded-Host: other", "host"},
+		{"X-Original-URI: /l", "X-Forwarded-Uri: /l, X-Forwarded-Proto: https", "scheme"},
+	} {
+		cases = append(cases, struct {
+			field []string
+			what  string
+		}{strings.Split(c.own+", "+c.forged, ", "), c.what + ambiguous})
+	}
 	for _, c := range cases {
 		for mode, status := range map[string]int{"": 400, " header": 403} {
 			g := start(t, `set_real_ip_from 127.0.0.1; server { limit_decision`+mode+`; } server { server_name named; location /l { limit_decision`+mode+`; } }`)
@@ -226,6 +244,9 @@ func TestRefusalsOfDecisions(t *testing.T) {
 			location /auth { auth_basic closed; auth_basic_user_file nobody; }
 			location /404 { return 404; }
 			location /500 { return 500; }
+			location /444 { return 444; }
+			location /499 { limit_req zone=r; limit_req_status 499; }
+			location /silent { limit_req zone=r; error_page 429 /444; }
 		}`
 	cases := []struct{ path, plain, header string }{
 		{"/req", "429 [60] text/html <429 Too Many Requests>", "403 [60] REJECTED 429 "},
@@ -240,6 +261,10 @@ func TestRefusalsOfDecisions(t *testing.T) {
 		{"/auth", "401 [] text/html <401 Authorization Required>", "401 []   text/html <401 Authorization Required>"},
 		{"/404", "404 [] text/html <404 Not Found>", "403 []  404 "},
 		{"/500", "500 [] text/html <500 Internal Server Error>", "500 []   text/html <500 Internal Server Error>"},
+		// A proxy takes silence for a service that is away: nginx makes 502 of it.
+		{"/444", "403 [] text/html <403 Forbidden>", "403 []  444 "},
+		{"/499", "403 [60] text/html <403 Forbidden>", "403 [60] REJECTED 499 "},
+		{"/silent", "403 [60] text/html <403 Forbidden>", "403 [60] REJECTED 429 "},
 	}
 	field := func(a answer, name string) string {
 		for _, h := range a.Response.Headers {
@@ -293,6 +318,21 @@ func TestHeadAndPostQuestions(t *testing.T) {
 		a := g.ask(c.asked+" / HTTP/1.1", "X-Original-URI: /", "X-Original-Method: "+c.about)
 		if a.body != c.want || a.Response.Length != 5 {
 			t.Errorf("%s asks about %s: got %q of length %d, want %q", c.asked, c.about, a.body, a.Response.Length, c.want)
+		}
+	}
+}
+
+// What comes behind a question that has a body is not taken for another question.
+func TestQuestionsWithABodyAreTheLast(t *testing.T) {
+	for from, trusted := range map[string]bool{"127.0.0.1": true, "192.0.2.1": false} {
+		g := start(t, `set_real_ip_from `+from+`; server { limit_decision from=original; location /no { deny all; } }`)
+		for _, path := range []string{"/yes", "/no"} {
+			for field, body := range map[string]bool{"Content-Length: 9": true, "Transfer-Encoding: chunked": true, "Content-Length: 0": false, "X: y": false} {
+				a := g.ask("POST /no HTTP/1.1", "X-Original-URI: "+path, field)
+				if got, want := a.Response.Close, body && trusted; got != want {
+					t.Errorf("peers %s, %s, %s: the connection ends: %v, want %v", from, path, field, got, want)
+				}
+			}
 		}
 	}
 }

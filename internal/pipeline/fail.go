@@ -18,13 +18,18 @@ func (j *journey) fail() int {
 		// The head said something else, and cannot be taken back.
 		r.Response.Close = true
 		return atEnd
-	case status == 408 || status == 444 || status == 499:
+	case silent(status) && r.Asked == nil:
 		r.Leave(status)
 		return atEnd
 	}
 	s := &j.p.scopes[r.Location]
 	if s.decision != nil && s.decision.Conclude(r) {
 		return atEnd
+	}
+	if silent(status) {
+		// Who asks takes silence for a service that is away, and may let pass what is refused here.
+		status = 403
+		r.Response.Status = status
 	}
 	r.ErrStatus = status
 	if breaksConnection(status) {
@@ -41,6 +46,9 @@ func (j *journey) fail() int {
 	}
 	return j.page(status)
 }
+
+// silent reports whether a status is said by closing the connection, without an answer.
+func silent(status int) bool { return status == 408 || status == 444 || status == 499 }
 
 // pages are nginx's pages for codes, by code, ready to be sent.
 type pages [600][]byte

@@ -1,4 +1,4 @@
--- What was charged is what the excess grew by; a charge of c is c requests to whoever came behind it.
+-- What was charged is what the excess grew by; a charge of c is c requests to whoever came behind it. What has leaked of it is gone.
 local function lessened(h, l, bh, bl, ah, al, rate, flush)
   if h == ah and l == al then return bh, bl end
   local excess, ago = unpacked(h, l)
@@ -10,7 +10,8 @@ local function lessened(h, l, bh, bl, ah, al, rate, flush)
     if was - is < -60000 then elapsed = 1 end
     base = leak(had, elapsed, rate, flush)
   end
-  return packed(math.max(excess - math.max(mine - base + 1000, 0), 0), ms - ago)
+  local amount = math.min(math.max(mine - base + 1000, 0), leak(mine, math.max(is, 0), rate, flush))
+  return packed(math.max(excess - amount, 0), ms - ago)
 end
 
 undo[2] = function(h, l, bh, bl, ah, al, flags, a)

@@ -26,6 +26,11 @@ func (p *Place) Ask(r *request.Request) bool {
 	if !p.Trusts(r) {
 		return true
 	}
+	if r.BodyLength != 0 {
+		// Proxies leave bodies out, and some of them not the field that announces one: what comes next on the connection may
+		// be the next question.
+		r.Response.Close = true
+	}
 	q, wrong := p.read(r)
 	if wrong == (fault{}) && q.target != nil {
 		wrong = p.apply(r, &q)

@@ -47,6 +47,7 @@ type fault struct{ what, how string }
 const (
 	unread      = "is not as a request could have it"
 	contradicts = "is there twice, and differs"
+	ambiguous   = "is not the same in two families of fields: limit_decision needs from= to name one"
 )
 
 // read reads the question of a request.
@@ -71,9 +72,52 @@ func (p *Place) read(r *request.Request) (question, fault) {
 			q = other
 		case other.target != nil && !bytes.Equal(q.target, other.target):
 			return q, fault{f[path] + f[url], contradicts}
+		case other.target != nil:
+			if what := q.differs(&other, r); what != "" {
+				return q, fault{what, ambiguous}
+			}
 		}
 	}
 	return q, fault{}
+}
+
+// differs tells in what two families that name the same path ask about different requests; "" in nothing. What one of them does
+// not say is that of the question: a client that adds the path to a family its proxy does not set must not get rid of the rest.
+func (q *question) differs(other *question, r *request.Request) string {
+	switch {
+	case !bytes.Equal(q.methodFor(r), other.methodFor(r)):
+		return "method"
+	case !bytes.Equal(q.hostFor(r), other.hostFor(r)):
+		return "host"
+	case q.secureFor(r) != other.secureFor(r):
+		return "scheme"
+	}
+	return ""
+}
+
+func (q *question) methodFor(r *request.Request) []byte {
+	if q.method != nil {
+		return q.method
+	}
+	return r.Method
+}
+
+func (q *question) hostFor(r *request.Request) []byte {
+	if len(q.host) == 0 {
+		return r.Host
+	}
+	name, given := h1.GivenHost(r.Scratch(), q.host)
+	if name = r.Claim(name); !given {
+		return q.host
+	}
+	return name
+}
+
+func (q *question) secureFor(r *request.Request) bool {
+	if q.scheme != request.OfConnection {
+		return q.scheme == request.HTTPS
+	}
+	return r.Secure()
 }
 
 // readFamily reads what the fields of a family say. Without a path they say nothing, whatever they are: the proxy did not
