@@ -99,7 +99,7 @@ func (d *Decider) find(w *work, now limitgate.Time, r *Request, a *Answer) error
 	w.keys = w.keys[:0]
 	for i := range r.Descriptors {
 		q, l := &r.Descriptors[i], &w.legs[i]
-		l.hits = r.hits(q)
+		l.hits = min(r.hits(q), maxCost)
 		l.add = l.hits
 		if q.Override.Set {
 			if err := d.override(w, l, r.Domain, q); err != nil {
