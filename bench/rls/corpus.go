@@ -213,7 +213,7 @@ func differences(q *pb.RateLimitRequest, want, got *pb.RateLimitResponse, err1, 
 		same := s.GetCode() == g.GetCode() && s.GetLimitRemaining() == g.GetLimitRemaining() && s.GetCurrentLimit().String() == g.GetCurrentLimit().String()
 		drift := s.GetDurationUntilReset().GetSeconds() - g.GetDurationUntilReset().GetSeconds()
 		switch {
-		case isQuota && (!same || s.GetDurationUntilReset() == nil):
+		case isQuota && (!same || (s.GetDurationUntilReset() == nil) != (g.GetDurationUntilReset() == nil)):
 			list = append(list, difference{"a spent quota tells OVER_LIMIT and its reset, as newer versions of envoyproxy/ratelimit do", ""})
 		case !same || drift < 0 || drift > 1:
 			list = append(list, difference{"", fmt.Sprintf("status %d: want %v, got %v", i, s, g)})

@@ -2,7 +2,7 @@
 // on one redis-server, asked through gRPC by this one. First the answers to one corpus of requests are compared, one by one; then each
 // is asked as fast as it answers, in turns, so that a drift of the machine meets all of them.
 //
-//	go run . [-rounds 3] [-ms 2000] [-workers 64] [-conns 4] [-requests 4000]
+//	go run . [-rounds 3] [-ms 2000] [-workers 64] [-conns 4] [-requests 4000] [-peer FILE]
 package main
 
 import (
@@ -22,6 +22,7 @@ func main() {
 	flag.IntVar(&b.conns, "conns", 4, "connections that they share")
 	flag.IntVar(&b.keys, "keys", 10_000, "number of clients, of whom each request draws one")
 	flag.IntVar(&b.requests, "requests", 4000, "requests of the corpus")
+	flag.StringVar(&b.peer, "peer", "", "a built envoyproxy/ratelimit to compare with, in place of its module's")
 	flag.Parse()
 	if err := b.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -32,6 +33,7 @@ func main() {
 type bench struct {
 	rounds, workers, conns, keys, requests int
 	span                                   time.Duration
+	peer                                   string
 }
 
 // contestant is a service that is asked.
@@ -50,6 +52,9 @@ func (b *bench) run() error {
 	peer, ours, err := build(dir)
 	if err != nil {
 		return err
+	}
+	if b.peer != "" {
+		peer = b.peer
 	}
 	redis, err := startRedis(dir)
 	if err != nil {

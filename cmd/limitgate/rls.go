@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/limitgate/limitgate/internal/rls/config"
 	"github.com/limitgate/limitgate/internal/rls/load"
@@ -100,6 +101,11 @@ the process are not read.`,
 			if dir == "" {
 				return errors.New("simulate: --config names the folder of rules")
 			}
+			for _, kv := range env {
+				if !strings.Contains(kv, "=") {
+					return fmt.Errorf("simulate: --env %q: write NAME=VALUE", kv)
+				}
+			}
 			s, err := settings.Read(env)
 			if err != nil {
 				return err
@@ -119,6 +125,9 @@ the process are not read.`,
 func simulateRules(f load.Folder, s settings.Settings, events string) error {
 	for _, name := range s.Ignored {
 		fmt.Fprintf(os.Stderr, "limitgate: %s means nothing here\n", name)
+	}
+	for _, name := range s.Unknown {
+		fmt.Fprintf(os.Stderr, "limitgate: %s is no setting of envoyproxy/ratelimit, and changes nothing\n", name)
 	}
 	var in io.Reader = os.Stdin
 	if events != "-" {

@@ -170,3 +170,26 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// How much a file may make of the reader is bounded by what is written there: long files are read, anchors that multiply are not.
+func TestLongFilesAndAnchors(t *testing.T) {
+	const rules = 30_000
+	var long, bomb strings.Builder
+	long.WriteString("domain: d\ndescriptors:\n")
+	for i := range rules {
+		fmt.Fprintf(&long, "- {key: k%d, rate_limit: {unit: day, requests_per_unit: 1}, metadata: {m%d: }}\n", i, i)
+	}
+	f, errs, warnings := config.Read(config.Source{Name: "f.yaml", Text: []byte(long.String())})
+	if len(f.Descriptors) != rules || len(errs)+len(warnings) > 0 {
+		t.Errorf("%d rules: got %d, %v and %v", rules, len(f.Descriptors), errs, warnings)
+	}
+	bomb.WriteString("domain: d\ndescriptors:\n- key: k\n  metadata:\n    a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
+	for i := range 9 {
+		fmt.Fprintf(&bomb, "    a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
+	}
+	bomb.WriteString("- key: l\n  rate_limit: {unit: day, requests_per_unit: 1}\n")
+	_, errs, _ = config.Read(config.Source{Name: "f.yaml", Text: []byte(bomb.String())})
+	if len(errs) != 1 || errs[0].Code != config.TooDeep {
+		t.Errorf("anchors that multiply: got %v, want that alone", errs)
+	}
+}

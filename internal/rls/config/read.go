@@ -31,7 +31,7 @@ var places = []struct {
 
 // Read reads a file. A File without errors can be compiled; what is warned of was passed over.
 func Read(s Source) (*File, Errors, Errors) {
-	r := &reader{file: s.Name}
+	r := &reader{file: s.Name, most: spareNodes + nodesPerByte*len(s.Text)}
 	f := &File{Pos: Pos{File: s.Name}}
 	if n := r.document(s.Text); n != nil {
 		f.Pos = r.at(n)

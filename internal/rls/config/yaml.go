@@ -12,17 +12,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What a file may make of the reader: an alias that holds others costs as much as what it stands for.
+// What a file may make of the reader: an alias that holds others costs as much as what it stands for. A file without any makes less than
+// two parts of a byte, however long it is.
 const (
-	maxDepth = 64
-	maxNodes = 200_000
-	maxTold  = 100 // mistakes, of each sort
+	maxDepth     = 64
+	spareNodes   = 200_000
+	nodesPerByte = 2
+	maxTold      = 100 // mistakes, of each sort
 )
 
 // reader reads one file. It notes what is wrong and goes on.
 type reader struct {
 	file     string
-	nodes    int
+	nodes    int  // entered
+	most     int  // that may be
+	stopped  bool // there were too many: what is missed from now on is not the file's mistake
 	errs     Errors
 	warnings Errors
 }
@@ -31,7 +35,7 @@ type reader struct {
 func (r *reader) at(n *yaml.Node) Pos { return Pos{File: r.file, Line: n.Line, Col: n.Column} }
 
 func (r *reader) fail(n *yaml.Node, code Code, help, format string, args ...any) {
-	if len(r.errs) >= maxTold {
+	if len(r.errs) >= maxTold || r.stopped {
 		return
 	}
 	r.errs = append(r.errs, &Error{Pos: r.at(n), Code: code, Text: fmt.Sprintf(format, args...), Help: help})
@@ -82,13 +86,12 @@ func (r *reader) enter(n *yaml.Node, depth int) (*yaml.Node, bool) {
 		n = n.Alias
 	}
 	r.nodes++
-	if depth <= maxDepth && r.nodes <= maxNodes {
+	if depth <= maxDepth && r.nodes <= r.most {
 		return n, true
 	}
-	if r.nodes <= maxNodes+1 {
-		r.nodes = maxNodes + 1
-		r.fail(n, TooDeep, "take out anchors that hold each other, and split the file", "the file is nested more than %d deep or has more than %d parts", maxDepth, maxNodes)
-	}
+	r.nodes = r.most
+	r.fail(n, TooDeep, "take out anchors that hold each other", "the file is nested more than %d deep or its anchors make more than %d parts of it", maxDepth, r.most)
+	r.stopped = true
 	return n, false
 }
 
@@ -102,10 +105,16 @@ type pair struct {
 	value *yaml.Node
 }
 
+// pairs are those of a map, in order.
+type pairs struct {
+	list []pair
+	at   map[string]int // in list, by name
+}
+
 // pairs gives what a map has, merges included: of a key that is there twice the last one counts, and what is merged gives way to
 // what is written.
 func (r *reader) pairs(n *yaml.Node, depth int) []pair {
-	var list []pair
+	all := pairs{at: map[string]int{}}
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
@@ -115,53 +124,51 @@ func (r *reader) pairs(n *yaml.Node, depth int) []pair {
 		}
 		k, ok := r.enter(k, depth)
 		if !ok {
-			return list
+			return all.list
 		}
 		if k.Kind != yaml.ScalarNode || k.Tag != "!!str" {
 			r.fail(k, KeyNotText, "keys are words such as domain, descriptors, key, rate_limit", "a key is no text")
 			continue
 		}
-		list = r.set(list, pair{k.Value, k, v}, true)
+		r.set(&all, pair{k.Value, k, v}, true)
 	}
 	for _, m := range merged {
-		list = r.merge(list, m, depth+1)
+		r.merge(&all, m, depth+1)
 	}
-	return list
+	return all.list
 }
 
 // set adds a pair; replace is for one that stands in the map itself.
-func (r *reader) set(list []pair, p pair, replace bool) []pair {
-	for i := range list {
-		if list[i].name == p.name {
-			if replace {
-				r.warn(p.key, Twice, "take one of them out", "%q is here for the second time: the first, in line %d, does not count", p.name, list[i].key.Line)
-				list[i] = p
-			}
-			return list
-		}
+func (r *reader) set(all *pairs, p pair, replace bool) {
+	i, twice := all.at[p.name]
+	switch {
+	case !twice:
+		all.at[p.name] = len(all.list)
+		all.list = append(all.list, p)
+	case replace:
+		r.warn(p.key, Twice, "take one of them out", "%q is here for the second time: the first, in line %d, does not count", p.name, all.list[i].key.Line)
+		all.list[i] = p
 	}
-	return append(list, p)
 }
 
 // merge adds what <<: brings.
-func (r *reader) merge(list []pair, m *yaml.Node, depth int) []pair {
+func (r *reader) merge(all *pairs, m *yaml.Node, depth int) {
 	m, ok := r.enter(m, depth)
 	if !ok {
-		return list
+		return
 	}
 	switch m.Kind {
 	case yaml.MappingNode:
 		for _, p := range r.pairs(m, depth) {
-			list = r.set(list, p, false)
+			r.set(all, p, false)
 		}
 	case yaml.SequenceNode:
 		for _, e := range m.Content {
-			list = r.merge(list, e, depth+1)
+			r.merge(all, e, depth+1)
 		}
 	default:
 		r.fail(m, BadValue, "write <<: *name of a map", "what is merged here is no map")
 	}
-	return list
 }
 
 // text reads a word: a scalar as it is written. Numbers with a point are refused, as envoyproxy/ratelimit does: nobody knows whether

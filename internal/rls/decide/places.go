@@ -3,6 +3,7 @@ package decide
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -50,9 +51,15 @@ type MemoryPlaces struct {
 	Most int // that are held at one time; 0 means a million
 
 	mu    sync.Mutex // guards what follows
-	keys  map[string]map[string]limitgate.Time
+	keys  map[string]*crowd
 	total int            // of all places, those that ran out included
 	swept limitgate.Time // when those were last looked for
+}
+
+// crowd are the places of one key: never none.
+type crowd struct {
+	held  map[string]limitgate.Time // until when, by name
+	first limitgate.Time            // none runs out before
 }
 
 const (
@@ -64,47 +71,63 @@ const (
 func (m *MemoryPlaces) Place(_ context.Context, now limitgate.Time, a PlaceAsk) (free int64, held bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.expire(a.Key, now)
+	n, has := int64(0), false
 	mine := m.keys[a.Key]
-	m.expire(mine, now)
-	_, has := mine[a.ID]
-	switch n := int64(len(mine)); {
+	if mine != nil {
+		n = int64(len(mine.held))
+		_, has = mine.held[a.ID]
+	}
+	switch {
 	case a.Op == Release:
 		if has {
-			delete(mine, a.ID)
+			delete(mine.held, a.ID)
 			m.total--
+			n--
 		}
-		if len(mine) == 0 {
+		if has && n == 0 {
 			delete(m.keys, a.Key)
 		}
-		return max(a.Limit-int64(len(mine)), 0), true, nil
+		return max(a.Limit-n, 0), true, nil
 	case a.Op == Look || !has && n >= a.Limit:
 		return max(a.Limit-n, 0), n < a.Limit, nil
 	}
 	if !has && !m.room(now) {
 		return 0, false, nil
 	}
+	until := now.Add(a.Hold)
 	mine = m.keys[a.Key] // a sweep may have taken it
 	if mine == nil {
-		mine = map[string]limitgate.Time{}
+		mine = &crowd{held: map[string]limitgate.Time{}, first: until}
 		if m.keys == nil {
-			m.keys = map[string]map[string]limitgate.Time{}
+			m.keys = map[string]*crowd{}
 		}
 		m.keys[string([]byte(a.Key))] = mine // the key's memory is the caller's
 	}
 	if !has {
 		m.total++
 	}
-	mine[string([]byte(a.ID))] = now.Add(a.Hold)
-	return a.Limit - int64(len(mine)), true, nil
+	mine.held[string([]byte(a.ID))], mine.first = until, min(mine.first, until)
+	return a.Limit - int64(len(mine.held)), true, nil
 }
 
-// expire gives back the places of a key that ran out.
-func (m *MemoryPlaces) expire(held map[string]limitgate.Time, now limitgate.Time) {
-	for id, until := range held {
+// expire gives back the places of a key that ran out. It looks at them only when one may have.
+func (m *MemoryPlaces) expire(key string, now limitgate.Time) {
+	c := m.keys[key]
+	if c == nil || now < c.first {
+		return
+	}
+	c.first = math.MaxInt64
+	for id, until := range c.held {
 		if until <= now {
-			delete(held, id)
+			delete(c.held, id)
 			m.total--
+		} else {
+			c.first = min(c.first, until)
 		}
+	}
+	if len(c.held) == 0 {
+		delete(m.keys, key)
 	}
 }
 
@@ -123,10 +146,8 @@ func (m *MemoryPlaces) room(now limitgate.Time) bool {
 
 // sweep gives back the places of all keys that ran out.
 func (m *MemoryPlaces) sweep(now limitgate.Time) {
-	for key, held := range m.keys {
-		if m.expire(held, now); len(held) == 0 {
-			delete(m.keys, key)
-		}
+	for key := range m.keys {
+		m.expire(key, now)
 	}
 }
 

@@ -74,7 +74,9 @@ func (f Folder) Read() ([]config.Source, error) {
 	return list, nil
 }
 
-// Mark tells one state of the folder from another: names, sizes and times of change. It is "" where the folder can't be read.
+// Mark tells one state of the folder from another: names, where links lead, sizes and times of change. It is "" where the folder can't be
+// read. A link that now leads elsewhere is a change also where the files are of one size and one time, as in images that are built
+// reproducibly.
 func (f Folder) Mark() string {
 	names, err := f.names()
 	if err != nil {
@@ -83,7 +85,8 @@ func (f Folder) Mark() string {
 	var b strings.Builder
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil {
-			fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+			real, _ := filepath.EvalSymlinks(name) // "" of one that is gone meanwhile
+			fmt.Fprintf(&b, "%s %s %d %d\n", name, real, info.Size(), info.ModTime().UnixNano())
 		}
 	}
 	return b.String() + "."

@@ -137,6 +137,9 @@ func (s *Server) open(name, addr string) (net.Listener, error) {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
 		network, addr = "unix", path
+		if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket == 0 {
+			return nil, fmt.Errorf("listening for %s: %s is there, and is no socket", name, path)
+		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("listening for %s: %w", name, err)
 		}

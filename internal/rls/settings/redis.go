@@ -14,13 +14,13 @@ func (e *env) redis(s *Settings) {
 	} else {
 		s.StoreAuth = user
 	}
-	at := e.text("REDIS_URL", "")
-	if at == "" {
-		return
-	}
 	scheme := "redis"
 	if e.flag("REDIS_TLS", false) {
 		scheme = "rediss"
+	}
+	at := e.text("REDIS_URL", "")
+	if at == "" {
+		return
 	}
 	switch first, rest, _ := strings.Cut(at, ","); {
 	case strings.Contains(at, "://"):

@@ -54,22 +54,30 @@ type Settings struct {
 
 	// Ignored are the names that are set and mean nothing here, sorted.
 	Ignored []string
+
+	// Unknown are the names that are set and that envoyproxy/ratelimit does not have either, sorted: in the environment of a process
+	// those of others, in a list that somebody wrote mistakes.
+	Unknown []string
 }
 
 // env is an environment that is read.
 type env struct {
 	values map[string]string
+	asked  map[string]bool // the names that mean something
 	errs   []error
 }
 
 func (e *env) text(name, or string) string {
-	if v, ok := e.values[name]; ok && v != "" {
-		return v
+	if e.set(name) {
+		return e.values[name]
 	}
 	return or
 }
 
-func (e *env) set(name string) bool { return e.values[name] != "" }
+func (e *env) set(name string) bool {
+	e.asked[name] = true
+	return e.values[name] != ""
+}
 
 func (e *env) fail(name, want string) {
 	e.errs = append(e.errs, fmt.Errorf("environment: %s=%q: must be %s", name, e.values[name], want))
@@ -124,7 +132,7 @@ func (e *env) oneOf(name string, words ...string) string {
 
 // Read reads an environment: name=value pairs as os.Environ gives them. It fails on values that can't be meant.
 func Read(environ []string) (Settings, error) {
-	e := &env{values: map[string]string{}}
+	e := &env{values: map[string]string{}, asked: map[string]bool{}}
 	for _, kv := range environ {
 		if name, value, ok := strings.Cut(kv, "="); ok {
 			e.values[name] = value
@@ -166,17 +174,17 @@ func Read(environ []string) (Settings, error) {
 	if e.set("GRPC_UDS") {
 		s.GRPC = "unix:" + e.values["GRPC_UDS"]
 	}
-	if e.set("DEBUG_HOST") || e.set("DEBUG_PORT") {
-		s.Debug = e.address("DEBUG_HOST", "DEBUG_PORT", "6070")
+	if debug := e.address("DEBUG_HOST", "DEBUG_PORT", "6070"); e.set("DEBUG_HOST") || e.set("DEBUG_PORT") {
+		s.Debug = debug
 	}
-	if e.flag("USE_PROMETHEUS", false) {
-		s.Prometheus = e.text("PROMETHEUS_ADDR", ":9090")
+	if addr := e.text("PROMETHEUS_ADDR", ":9090"); e.flag("USE_PROMETHEUS", false) {
+		s.Prometheus = addr
 	}
-	if e.set("RUNTIME_ROOT") {
-		s.Config = filepath.Join(e.values["RUNTIME_ROOT"], e.text("RUNTIME_SUBDIRECTORY", ""), e.text("RUNTIME_APPDIRECTORY", "config"))
+	if below := filepath.Join(e.text("RUNTIME_SUBDIRECTORY", ""), e.text("RUNTIME_APPDIRECTORY", "config")); e.set("RUNTIME_ROOT") {
+		s.Config = filepath.Join(e.values["RUNTIME_ROOT"], below)
 	}
 	e.redis(&s)
-	s.Ignored = e.ignored()
+	s.Ignored, s.Unknown = e.rest()
 	return s, errors.Join(e.errs...)
 }
 
@@ -202,17 +210,23 @@ func (e *env) ratio(name string, or float32) float32 {
 	return float32(v)
 }
 
-// ignored gives the names that are set and that nothing here reads.
-func (e *env) ignored() []string {
-	var names []string
+// rest gives the names that are set and that nothing here reads: those of envoyproxy/ratelimit, and others.
+func (e *env) rest() (ignored, unknown []string) {
 	for name, v := range e.values {
-		if v != "" && (slices.Contains(meaningless[:], name) || strings.HasPrefix(name, "CONFIG_GRPC_XDS_") ||
-			strings.HasPrefix(name, "XDS_CLIENT_") || strings.HasPrefix(name, "REDIS_PERSECOND") || strings.HasPrefix(name, "MEMCACHE_") || strings.HasPrefix(name, "TRACING_")) {
-			names = append(names, name)
+		switch {
+		case e.asked[name]:
+		case slices.Contains(meaningless[:], name) || strings.HasPrefix(name, "CONFIG_GRPC_XDS_") || strings.HasPrefix(name, "XDS_CLIENT_") ||
+			strings.HasPrefix(name, "REDIS_PERSECOND") || strings.HasPrefix(name, "MEMCACHE_") || strings.HasPrefix(name, "TRACING_"):
+			if v != "" {
+				ignored = append(ignored, name)
+			}
+		default:
+			unknown = append(unknown, name)
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(ignored)
+	slices.Sort(unknown)
+	return ignored, unknown
 }
 
 // meaningless are the names of envoyproxy/ratelimit that mean nothing here.

@@ -79,3 +79,11 @@ func TestIgnored(t *testing.T) {
 		t.Errorf("got %q and %v, want %q", got, err, want)
 	}
 }
+
+// Names that envoyproxy/ratelimit does not have are told apart, whatever else is set.
+func TestUnknown(t *testing.T) {
+	s, err := settings.Read(strings.Fields("SHADOW_MOD=true PROMETHEUS_ADDR=:1 RUNTIME_SUBDIRECTORY=x RUNTIME_APPDIRECTORY=y DEBUG_PORT=1 REDIS_TLS=true GRPC_UDS=/s USE_STATSD=false FOO= REDIS_SENTINEL_AUTH=z"))
+	if got, want := strings.Join(s.Unknown, " "), "FOO SHADOW_MOD"; err != nil || got != want {
+		t.Errorf("got %q and %v, want %q", got, err, want)
+	}
+}

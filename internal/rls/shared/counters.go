@@ -72,7 +72,7 @@ func (c *counters) DoAll(ctx context.Context, now limitgate.Time, asks []limitga
 		return err
 	}
 	commands := make(rueidis.Commands, 0, 2*len(asks))
-	at := make([]int, len(asks))
+	at, sent := make([]int, len(asks)), make([]bool, len(asks)) // its count among the commands; whether its expiry is there too
 	for i := range asks {
 		a := &asks[i]
 		key := strings.Clone(a.Key) // a call that is given up may be written later
@@ -85,11 +85,13 @@ func (c *counters) DoAll(ctx context.Context, now limitgate.Time, asks []limitga
 		default:
 			commands = append(commands, client.B().Incrby().Key(key).Increment(int64(a.Cost)).Build())
 			if first := c.seen.Spend(now, c.seenMark, key, 1); first.Remaining == -1 {
+				sent[i] = true
 				commands = append(commands, client.B().Expire().Key(key).Seconds(c.life(a.Limit)).Build())
 			}
 		}
 	}
 	results := client.DoMulti(ctx, commands...)
+	var lost rueidis.Commands
 	for i := range asks {
 		n, err := results[at[i]].AsInt64()
 		if rueidis.IsRedisNil(err) {
@@ -99,9 +101,22 @@ func (c *counters) DoAll(ctx context.Context, now limitgate.Time, asks []limitga
 			c.unsee(ctx, asks)
 			return fmt.Errorf("counting: %w", err)
 		}
+		if a := &asks[i]; a.Mode.Charges() && a.Cost > 0 && n == int64(a.Cost) && !sent[i] {
+			// It is new there, though its expiry was sent before: the store has lost it, and would keep it for good.
+			lost = append(lost, client.B().Expire().Key(strings.Clone(a.Key)).Seconds(c.life(a.Limit)).Build())
+		}
 		left := asks[i].Limit.Algorithm.(tally.Tally).Limit - n
 		asks[i].Decision = limitgate.Decision{Remaining: left, Excess: limitgate.Excess(-left * 1000)}
 		asks[i].Charge = limitgate.Charge{}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	for _, r := range client.DoMulti(ctx, lost...) {
+		if r.Error() != nil {
+			c.unsee(ctx, asks) // all is counted; the next hit sends it again
+			break
+		}
 	}
 	return nil
 }

@@ -123,6 +123,24 @@ func TestInstancesShareTheirLimits(t *testing.T) {
 	}
 }
 
+// A counter that the store has lost expires as well when it is there again.
+func TestCountersExpireAfterALoss(t *testing.T) {
+	r := redistest.Start(t)
+	i := open(t, r, 0)
+	for range 2 {
+		if _, err := i.ask(t, "call=w", "open=w", "call=v"); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"call_w", "open_w", "call_v"} {
+			name := "d_" + key + "_" + strconv.FormatInt(time.Now().Unix()/3600*3600, 10)
+			if got := strings.TrimSpace(r.Do("TTL", name)); got == "-1" || got == "-2" {
+				t.Errorf("the counter %s has TTL %s, want one", name, got)
+			}
+		}
+		r.Do("FLUSHALL")
+	}
+}
+
 // Several descriptors are one round trip, and each is counted whatever the others say.
 func TestDescriptorsAreCountedTogether(t *testing.T) {
 	i := open(t, redistest.Start(t), 0)

@@ -75,7 +75,9 @@ func (s *Simulation) Run(in io.Reader, out io.Writer) error {
 	w := bufio.NewWriter(out)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	for n := 1; lines.Scan(); n++ {
+	n := 0
+	for lines.Scan() {
+		n++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
@@ -87,7 +89,16 @@ func (s *Simulation) Run(in io.Reader, out io.Writer) error {
 			return errors.Join(fmt.Errorf("events: line %d: %w", n, err), w.Flush())
 		}
 	}
-	return errors.Join(lines.Err(), w.Flush())
+	err := lines.Err()
+	switch {
+	case errors.Is(err, bufio.ErrTooLong):
+		err = fmt.Errorf("events: line %d has more than %d bytes", n+1, maxLine)
+	case err != nil:
+		err = fmt.Errorf("events: line %d: %w", n+1, err)
+	case n == 0 && s.failed != nil:
+		err = fmt.Errorf("no rules are loaded: %w", s.failed)
+	}
+	return errors.Join(err, w.Flush())
 }
 
 // line answers one event.

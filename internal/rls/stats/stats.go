@@ -31,6 +31,9 @@ type Service struct {
 // MaxNames bounds how many names requests can make: rules with detailed_metric or value_to_metric are named by what a client sent.
 const MaxNames = 10_000
 
+// MaxName is how long such a name may be, in bytes.
+const MaxName = 1024
+
 // Registry holds all counters of a process. The zero Registry is ready. It is safe for concurrent use.
 type Registry struct {
 	Service Service
@@ -62,9 +65,13 @@ func (r *Registry) rule(name string) *Rule {
 	return c
 }
 
-// Named gives the counters under a name that a request made; those of other where there are too many such names. It makes no garbage
+// Named gives the counters under a name that a request made; those of other where there are too many such names, or it is too long. It makes no garbage
 // where the name is known.
 func (r *Registry) Named(name []byte, other *Rule) *Rule {
+	if len(name) > MaxName {
+		r.dropped.Add(1)
+		return other
+	}
 	if odd(name) {
 		name = []byte(Sanitize(string(name)))
 	}
@@ -105,7 +112,7 @@ func (r *Registry) unknown(domain string) *atomic.Uint64 {
 	if r.domains == nil {
 		r.domains = map[string]*atomic.Uint64{}
 	}
-	if len(r.domains) >= MaxNames {
+	if len(r.domains) >= MaxNames || len(domain) > MaxName {
 		domain = "other"
 	}
 	c := r.domains[domain]

@@ -43,6 +43,31 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
+// What a client sends makes no counters of its own: long names are counted for the rule, and lines stay lines.
+func TestNamesOfClients(t *testing.T) {
+	var r stats.Registry
+	other, long := r.Rule("d.rule"), strings.Repeat("x", stats.MaxName+1)
+	r.Named([]byte(long), other).Total.Add(1)
+	r.Named([]byte(long[1:]), other).Near.Add(1)
+	r.Named([]byte("d.rule_a: 1\nratelimit.service.config_load_error"), other).Within.Add(1)
+	r.NotFound(long)
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"rate_limit.d.rule.total_hits: 1\n", "rate_limit." + long[1:] + ".near_limit: 1\n", "rate_limit.other.domain_not_found: 1\n",
+		"rate_limit.d.rule_a_ 1_ratelimit.service.config_load_error.within_limit: 1\n",
+	} {
+		if !strings.Contains(b.String(), "\nratelimit.service."+want) {
+			t.Errorf("no line %.100q", want)
+		}
+	}
+	if n := strings.Count(b.String(), "\n"); n != 9 {
+		t.Errorf("got %d lines, want nine", n)
+	}
+}
+
 func TestPrometheus(t *testing.T) {
 	var r stats.Registry
 	r.Rule(`d.a_"1".b.c`).Near.Add(3)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // prefix begins the names of all counters.
@@ -15,9 +16,17 @@ const prefix = "ratelimit.service."
 func (r *Registry) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	for _, v := range r.Values(false) {
-		fmt.Fprintf(b, "%s%s: %d\n", prefix, v.Name, v.Count)
+		fmt.Fprintf(b, "%s%s: %d\n", prefix, strings.Map(printed, v.Name), v.Count)
 	}
 	return b.Flush()
+}
+
+// printed keeps what a client sent from beginning lines of its own.
+func printed(c rune) rune {
+	if unicode.IsControl(c) {
+		return '_'
+	}
+	return c
 }
 
 // sample is a line of Prometheus.
