@@ -61,6 +61,9 @@ func (r *Rules) Load() error {
 	if r.NeedConfig {
 		r.Health.Set(ConfigPart, t.Domains() > 0)
 	}
+	if t.Domains() == 0 {
+		r.Log.Warn("no rules are in the folder: nothing is limited", "folder", r.Folder.Dir)
+	}
 	r.Log.Info("rules loaded", "folder", r.Folder.Dir, "domains", t.Domains(), "limits", len(t.Rules))
 	return nil
 }

@@ -3,6 +3,8 @@ package serve_test
 import (
 	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +58,12 @@ func TestRulesFollowTheirFiles(t *testing.T) {
 			t.Errorf("the log has no %q:\n%s", want, s.log)
 		}
 	}
+	if err := os.Remove(filepath.Join(s.dir, "shop.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a warning that no rules are left", func() bool {
+		return strings.Contains(s.log.String(), `level=WARN msg="no rules are in the folder: nothing is limited"`)
+	})
 }
 
 func TestAnswersSayWhenToComeAgain(t *testing.T) {
