@@ -48,7 +48,7 @@ the place, what is wrong and what would be right. It exits 1 if there is any, al
 keys that are not read where they stand.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return checkRules(load.Folder{Dir: args[0], Merge: merge})
+			return checkRules(load.Folder{Dir: args[0], Merge: merge, DotFiles: true})
 		},
 	}
 	cmd.Flags().BoolVar(&merge, "merge", false, "several files may name one domain, as with MERGE_DOMAIN_CONFIG=true")

@@ -15,7 +15,8 @@ import (
 	"github.com/limitgate/limitgate/internal/rls/match"
 )
 
-// Folder is where files of rules are: those whose names end in .yaml or .yml, by name. A Dir that is a file is that one.
+// Folder is where files of rules are: those whose names end in .yaml or .yml, by name, and those in the folders below, which are
+// no links, as envoyproxy/ratelimit finds them. A Dir that is a file is that one.
 type Folder struct {
 	Dir      string
 	DotFiles bool // files whose names begin with a point count too
@@ -34,19 +35,37 @@ func (f Folder) names() ([]string, error) {
 	if !info.IsDir() {
 		return []string{f.Dir}, nil
 	}
-	entries, err := os.ReadDir(f.Dir)
+	names, err := f.below(f.Dir, nil)
 	if err != nil {
 		return nil, fmt.Errorf("rules: %w", err)
 	}
-	var names []string
+	return names, nil
+}
+
+// below adds the files of a folder. Folders that begin with a point are not read: .git is about other things, and what ..data leads to
+// in Kubernetes is read by the links to its files.
+func (f Folder) below(dir string, names []string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range entries {
-		ext := filepath.Ext(e.Name())
-		if ext != ".yaml" && ext != ".yml" || !f.DotFiles && strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		name := filepath.Join(f.Dir, e.Name())
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			names = append(names, name)
+		name := filepath.Join(dir, e.Name())
+		switch ext := filepath.Ext(name); {
+		case !f.DotFiles && strings.HasPrefix(e.Name(), "."), e.IsDir() && strings.HasPrefix(e.Name(), "."):
+		case e.IsDir():
+			more, err := f.below(name, names)
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // since it was listed
+			case err != nil:
+				return nil, err
+			default:
+				names = more
+			}
+		case ext == ".yaml" || ext == ".yml":
+			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+				names = append(names, name)
+			}
 		}
 	}
 	return names, nil
