@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,5 +67,33 @@ func TestPlacesAgainstAList(t *testing.T) {
 	}
 	if len(m.keys) != 0 || m.total != 0 {
 		t.Errorf("%d keys and %d places are kept though all ran out, want none", len(m.keys), m.total)
+	}
+}
+
+// However long keys and names are, they are told apart, and little is kept of them.
+func TestLongNamesOfPlaces(t *testing.T) {
+	var m MemoryPlaces
+	long := strings.Repeat("x", 1<<16)
+	for i, c := range []struct {
+		key, id string
+		op      PlaceOp
+		held    bool
+	}{
+		{long, long, Hold, true}, {long, long + "a", Hold, false}, {long, long, Hold, true}, {long + "a", long, Hold, true}, {long[:longest], long, Hold, true},
+		{long, long, Release, true}, {long, long + "a", Hold, true}, {long + "a", long, Look, false},
+	} {
+		if _, held, err := m.Place(context.Background(), 1, PlaceAsk{Key: c.key, ID: c.id, Limit: 1, Hold: time.Second, Op: c.op}); err != nil || held != c.held {
+			t.Errorf("step %d: got %v, %v, want %v", i, held, err, c.held)
+		}
+	}
+	for key, c := range m.keys {
+		for id := range c.held {
+			if len(key) > longest || len(id) > longest {
+				t.Errorf("a key of %d bytes and a name of %d are kept", len(key), len(id))
+			}
+		}
+	}
+	if len(m.keys) != 3 {
+		t.Errorf("got %d keys, want 3", len(m.keys))
 	}
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"math"
 	"sync"
@@ -69,6 +70,7 @@ const (
 
 // Place implements Places. It never fails.
 func (m *MemoryPlaces) Place(_ context.Context, now limitgate.Time, a PlaceAsk) (free int64, held bool, err error) {
+	a.Key, a.ID = short(a.Key), short(a.ID)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.expire(a.Key, now)
@@ -109,6 +111,18 @@ func (m *MemoryPlaces) Place(_ context.Context, now limitgate.Time, a PlaceAsk) 
 	}
 	mine.held[string([]byte(a.ID))], mine.first = until, min(mine.first, until)
 	return a.Limit - int64(len(mine.held)), true, nil
+}
+
+// longest is how long a key or a name may be that is kept as it is, in bytes.
+const longest = 256
+
+// short is a key or a name as it is kept. Clients say how long they are: of long ones a digest is kept.
+func short(name string) string {
+	if len(name) <= longest {
+		return name
+	}
+	digest := sha256.Sum256([]byte(name))
+	return string(digest[:])
 }
 
 // expire gives back the places of a key that ran out. It looks at them only when one may have.
