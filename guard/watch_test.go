@@ -144,6 +144,7 @@ func TestWatchWithoutARoster(t *testing.T) {
 			s.Watch(ctx, Watching{Roster: names, Name: "a"})
 		}()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if want := []string{"instances do not know each other: " + errGone.Error()}; s.Stats().Phase != Up || s.Live() != 0 || !slices.Equal(lines, want) {
 			t.Errorf("got phase %v, %d instances, %q, want a store that is up, and %q", s.Stats().Phase, s.Live(), lines, want)
 		}
@@ -154,6 +155,7 @@ func TestWatchWithoutARoster(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		names.set(true)
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		if s.Live() != 1 || len(lines) != 2 {
 			t.Errorf("got %d instances and %q, want one, and that it is told again", s.Live(), lines)
 		}
