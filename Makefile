@@ -28,9 +28,9 @@ shared: build
 	@echo 'instances http://127.0.0.1:8080 and :8081   10 requests a second for each client address, and 20 more at once, together'
 	@echo 'try       curl -s -o /dev/null -w "%{http_code}\n" "http://127.0.0.1:808{0,1}/?n=[1-30]" | sort | uniq -c'
 	@echo 'end       Ctrl-C'
-	@trap 'kill $$(jobs -p) 2>/dev/null' EXIT; trap exit INT TERM; \
-	redis-server --port 6390 --bind 127.0.0.1 --save '' --dir bin/shared >bin/shared/redis.log & \
-	bin/limitgate -p bin/shared/1/ -c nginx.conf & bin/limitgate -p bin/shared/2/ -c nginx.conf & wait
+	@trap 'kill $$pids 2>/dev/null' EXIT; trap exit INT TERM; \
+	redis-server --port 6390 --bind 127.0.0.1 --save '' --dir bin/shared >bin/shared/redis.log & pids=$$!; \
+	bin/limitgate -p bin/shared/1/ -c nginx.conf & pids="$$pids $$!"; bin/limitgate -p bin/shared/2/ -c nginx.conf & pids="$$pids $$!"; wait
 
 test: needs lint check sides outside
 

@@ -30,6 +30,9 @@ func (m *model) allowances() []Allowance {
 			a.Text = m.ofReq(l)
 		case byConn:
 			a.Text = fmt.Sprintf("at once %d; in any time as many as finish", l.places)
+			if l.least > 0 {
+				a.Text = fmt.Sprintf("at once what it finds, %d to %d; in any time as many as finish", l.least, l.places)
+			}
 		case byCount:
 			a.Text = ofCount(l)
 		case byToken:

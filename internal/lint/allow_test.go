@@ -49,6 +49,7 @@ func TestAllowances(t *testing.T) {
 		{"delay above the burst", "", "limit_req_zone $binary_remote_addr zone=z:10m rate=10r/s;", "limit_req zone=z burst=5 delay=9;",
 			"10/s, at once 6, at most 16 in 1 s and 606 in 60 s, no delay"},
 		{"conn", "", "limit_conn_zone $binary_remote_addr zone=z:10m;", "limit_conn z 7;", "at once 7; in any time as many as finish"},
+		{"adaptive", "", "limit_conn_zone app zone=z:10m;", "limit_conn z adaptive min=3 max=70;", "at once what it finds, 3 to 70; in any time as many as finish"},
 		{"sliding", "", "limit_count_zone $binary_remote_addr zone=z:10m limit=100 window=1h;", "limit_count zone=z;",
 			"100 in 1h, at once 100, at most 200 in any 1h"},
 		{"fixed", "", "limit_count_zone $binary_remote_addr zone=z:10m limit=100 window=90s algorithm=fixed;", "limit_count zone=z cost=3;",

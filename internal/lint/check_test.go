@@ -213,6 +213,8 @@ func TestExceptions(t *testing.T) {
 		{"logged by a 429 in a format", "refusals-unlogged", zone10 + "log_format l $status;", "access_log logs/x l;\nlimit_req_status 429;\nlimit_req_log_level info;\nlimit_req zone=z burst=9;"},
 		{"an outer limit written again", "zone-shared", zone10 + "limit_req_zone $server_name zone=s:1m rate=10r/s;\nlimit_req zone=z burst=9;",
 			"location /a { limit_req zone=z burst=5; }\nlocation /b { limit_req zone=z burst=9; limit_req zone=s burst=9; }"},
+		{"503 of a limit that finds itself", "status-default", "limit_conn_zone app zone=a:10m;", "limit_conn a adaptive;"},
+		{"503 beside 429 of a limit that finds itself", "status-mixed", zone10 + "limit_conn_zone app zone=a:10m;", "limit_req_status 429;\nlimit_conn a adaptive;\nlimit_req zone=z burst=9;"},
 		{"503 that is meant", "status-mixed", zone10 + "limit_conn_zone $server_name zone=a:10m;", "limit_req_status 429;\nlimit_conn_status 503;\nlimit_conn a 99;\nlimit_req zone=z burst=9;"},
 		{"cut by a map", "key-ipv6-whole", cut, "listen [::]:80;\nlimit_req zone=z burst=9;"},
 		{"cut by a map, as text", "key-text-address", cut, "limit_req zone=z burst=9;"},

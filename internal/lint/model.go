@@ -65,7 +65,8 @@ type limit struct {
 	noDelay bool
 	varies  bool // burst or delay hold variables
 	varying []setting
-	places  int64 // of limit_conn
+	places  int64 // of limit_conn; the most where it finds itself
+	least   int64 // of a limit_conn that finds itself; 0 of others
 	cost    int64 // of limit_count and limit_token; 0 where it varies
 	fail    conf.Fail
 }
@@ -161,6 +162,9 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 		var r conf.LimitConn
 		r, good = conf.ReadLimitConn(d, errs)
 		name, l.places, l.fail = r.Zone, r.Limit, r.Fail
+		if r.Adaptive {
+			l.least = r.Min
+		}
 	default:
 		var r conf.LimitQuota
 		r, good = conf.ReadLimitQuota(d, errs)

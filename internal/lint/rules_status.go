@@ -53,6 +53,9 @@ func findDefaultStatus(m *model, say report) {
 		return // what it is part of may set it
 	}
 	for _, l := range m.limits {
+		if l.least > 0 {
+			continue // it refuses because the server has too much to do, so 503 is right
+		}
 		for _, s := range append(m.ends(l), l.scope) {
 			if _, set := s.Get(string(l.kind) + "_status"); !set {
 				say(l.at, fmt.Sprintf("no %s_status is in force: refused requests get 503", l.kind))
@@ -72,8 +75,9 @@ func findMixedStatus(m *model, say report) {
 		}
 		clear429 := slices.ContainsFunc(used, func(k kind) bool { return status(s, k) == "429" })
 		for _, k := range used {
-			if _, set := s.Get(string(k) + "_status"); clear429 && !set && m.whole {
-				say(m.limitsAt(s, k)[0].at, fmt.Sprintf("%s refuses with 503 here, the others with 429", k))
+			first := slices.IndexFunc(m.limitsAt(s, k), func(l *limit) bool { return l.least == 0 }) // of one that finds itself 503 is right
+			if _, set := s.Get(string(k) + "_status"); clear429 && !set && m.whole && first >= 0 {
+				say(m.limitsAt(s, k)[first].at, fmt.Sprintf("%s refuses with 503 here, the others with 429", k))
 			}
 		}
 	}

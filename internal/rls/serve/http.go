@@ -28,8 +28,11 @@ func JSON(l Limiter) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		var asked pb.RateLimitRequest
-		if err != nil || protojson.Unmarshal(body, &asked) != nil {
-			plain(w, http.StatusBadRequest)
+		if err == nil {
+			err = protojson.Unmarshal(body, &asked)
+		}
+		if err != nil {
+			wrong(w, err.Error())
 			return
 		}
 		a, err := l.ShouldRateLimit(r.Context(), &asked)
@@ -38,7 +41,7 @@ func JSON(l Limiter) http.Handler {
 			plain(w, http.StatusInternalServerError)
 			return
 		case err != nil:
-			plain(w, http.StatusBadRequest)
+			wrong(w, status.Convert(err).Message())
 			return
 		case a == nil:
 			plain(w, http.StatusInternalServerError)
@@ -66,6 +69,11 @@ func JSON(l Limiter) http.Handler {
 
 // plain answers with a status and its words.
 func plain(w http.ResponseWriter, code int) { http.Error(w, http.StatusText(code), code) }
+
+// wrong answers that a request can't be answered, and why.
+func wrong(w http.ResponseWriter, why string) {
+	http.Error(w, http.StatusText(http.StatusBadRequest)+": "+why, http.StatusBadRequest)
+}
 
 // checked answers whether the service is well.
 func checked(h *Health) http.Handler {

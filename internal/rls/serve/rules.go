@@ -130,6 +130,9 @@ func (r *Rules) Write(w io.Writer) error {
 		if l.Unlimited {
 			b.WriteString(", unlimited")
 		}
+		if l.Places > 0 {
+			fmt.Fprintf(&b, ", concurrency: %d, hold: %s", l.Places, l.Hold)
+		}
 		if l.Multiplier > 1 {
 			fmt.Fprintf(&b, ", unit_multiplier: %d", l.Multiplier)
 		}

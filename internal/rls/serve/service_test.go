@@ -200,6 +200,9 @@ func TestPlacesThroughGRPC(t *testing.T) {
 		}
 		return a.GetOverallCode()
 	}
+	if _, got := s.get(t, "/rlconfig"); !strings.Contains(got, "d.job: unit= requests_per_unit=0, shadow_mode: false, concurrency: 1, hold: 30s\n") {
+		t.Errorf("rlconfig: got %q, want the places and how long one is held", got)
+	}
 	const ok, over = pb.RateLimitResponse_OK, pb.RateLimitResponse_OVER_LIMIT
 	for i, c := range []struct {
 		id      string
