@@ -192,7 +192,7 @@ func rlsZones(f rlsFlags, s settings.Settings, log *slog.Logger) (rlsStore, func
 		Options: rediszone.Options{URL: url, Username: s.StoreUser, Password: s.StoreAuth, SentinelPassword: s.SentinelPW, CAFile: s.StoreCA},
 		Name:    fmt.Sprintf("rls-%s-%d-%d", host, os.Getpid(), time.Now().UnixNano()),
 		Timeout: s.Timeout, Jitter: s.Jitter,
-		Tell: func(e shared.Event) { log.Error("store", "what", e.String()) },
+		Tell: func(e shared.Event) { log.Error("store", "what", shared.Words(e)) },
 	})
 	if err != nil {
 		stop()

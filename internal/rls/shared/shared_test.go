@@ -93,6 +93,15 @@ func (i *instance) ask(t *testing.T, keys ...string) (decide.Answer, error) {
 	return a, err
 }
 
+// A rule that leaves the answer to Envoy is not told to have refused.
+func TestWords(t *testing.T) {
+	for f, want := range map[limitgate.Fallback]string{limitgate.FailOpen: "fail=open decided", limitgate.FailClosed: "fail=call or closed decided", limitgate.FailLocal: "fail=local decided"} {
+		if got := shared.Words(shared.Event{Fallback: f}); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+	}
+}
+
 // Two instances are one limit, by each algorithm; of algorithm fixed the counters are under the keys of envoyproxy/ratelimit.
 func TestInstancesShareTheirLimits(t *testing.T) {
 	r := redistest.Start(t)

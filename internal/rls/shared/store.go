@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,14 @@ type Config struct {
 
 // Event is what happened to the store.
 type Event = guard.Event
+
+// Words tells of an event as rules speak of it: to the store a rule that says nothing while it is away is one that refuses.
+func Words(e Event) string {
+	if e.Fallback == limitgate.FailClosed {
+		return strings.Replace(e.String(), "fail=closed", "fail=call or closed", 1)
+	}
+	return e.String()
+}
 
 // DefaultTimeout is how long a call may take if nobody says otherwise.
 const DefaultTimeout = 250 * time.Millisecond
