@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -91,11 +92,12 @@ func TestAdaptiveLearnsHowCallsEnd(t *testing.T) {
 		{"a panic", fine, func() error { panic("broken") }, false, false, false, false},
 	} {
 		for name, want := range map[string]bool{"unary server": c.server, "unary client": c.client, "stream server": c.streams, "stream client": c.reader} {
-			now := limitgate.Time(time.Hour)
+			var now atomic.Int64 // a stream whose context ends is over in a goroutine of its own
+			now.Store(int64(time.Hour))
 			l := finds(t, adaptive.Config{})
-			in := with(t, grpclimit.Config{Adaptive: l, Now: func() limitgate.Time { return now }})
+			in := with(t, grpclimit.Config{Adaptive: l, Now: func() limitgate.Time { return limitgate.Time(now.Load()) }})
 			work := func() error {
-				now = now.Add(5 * time.Millisecond)
+				now.Add(int64(5 * time.Millisecond))
 				return c.handler()
 			}
 			for i := range 400 {
@@ -107,6 +109,9 @@ func TestAdaptiveLearnsHowCallsEnd(t *testing.T) {
 					defer func() { _ = recover() }()
 					each(ctx, in, name, work)
 				}()
+			}
+			for end := time.Now().Add(5 * time.Second); l.InFlight() != 0 && time.Now().Before(end); {
+				runtime.Gosched()
 			}
 			if got := l.Limit() < 20; got != want || l.InFlight() != 0 {
 				t.Errorf("%s, %s: got a limit of %d with %d in flight, lowered: want %v", c.name, name, l.Limit(), l.InFlight(), want)
