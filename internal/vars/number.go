@@ -16,9 +16,13 @@ func appendMillis(dst []byte, ns int64) []byte {
 }
 
 // between is the time from then to now by a clock of milliseconds, as nginx has it: the stamp of a log less the time of its request
-// is the millisecond in which that came.
+// is the millisecond in which that came. What is over within a millisecond took none, as for nginx, whose clock stands still
+// meanwhile.
 func between(then, now limitgate.Time) int64 {
 	const ms = limitgate.Time(time.Millisecond)
+	if d := now - then; d >= 0 && d < ms {
+		return 0
+	}
 	return since(now/ms*ms, then/ms*ms)
 }
 
