@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,10 +43,7 @@ func serveRules(f rlsFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.config == "" {
-		f.config = s.Config
-	}
-	if f.config == "" {
+	if f.config = cmp.Or(f.config, s.Config); f.config == "" {
 		return errors.New("rls: --config names the folder of rules (or RUNTIME_ROOT, as in envoyproxy/ratelimit)")
 	}
 	log := rlsLog(os.Stderr, s)
@@ -102,7 +100,7 @@ func startRules(f rlsFlags, s settings.Settings, zones rlsStore, log *slog.Logge
 	}
 	zones.watch(health)
 	at := serve.Listening{
-		GRPC: or(f.listen, s.GRPC), HTTP: or(f.http, s.HTTP), Debug: s.Debug, Prometheus: s.Prometheus, PromPath: s.PromPath,
+		GRPC: cmp.Or(f.listen, s.GRPC), HTTP: cmp.Or(f.http, s.HTTP), Debug: s.Debug, Prometheus: s.Prometheus, PromPath: s.PromPath,
 		MaxAge: s.MaxAge, MaxAgeGrace: s.MaxAgeGrace,
 	}
 	if s.TLS {
@@ -114,13 +112,6 @@ func startRules(f rlsFlags, s settings.Settings, zones rlsStore, log *slog.Logge
 	}
 	log.Warn("listening", "grpc", fmt.Sprint(server.Addr("grpc")), "http", fmt.Sprint(server.Addr("http")))
 	return server, rules, nil
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // rlsStore is where counters are, and what is told of it.
@@ -182,7 +173,7 @@ limitgate_rls_store_up %d
 
 // rlsZones opens where the counters are.
 func rlsZones(f rlsFlags, s settings.Settings, log *slog.Logger) (rlsStore, func(), error) {
-	url := or(f.store, s.Store)
+	url := cmp.Or(f.store, s.Store)
 	if url == "" || url == "memory" {
 		return inMemory{decide.NewMemory(memzone.Config{Bytes: f.memory << 20})}, func() {}, nil
 	}

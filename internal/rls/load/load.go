@@ -52,7 +52,7 @@ func (f Folder) below(dir string, names []string) ([]string, error) {
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
 		switch ext := filepath.Ext(name); {
-		case !f.DotFiles && strings.HasPrefix(e.Name(), "."), e.IsDir() && strings.HasPrefix(e.Name(), "."):
+		case strings.HasPrefix(e.Name(), ".") && (e.IsDir() || !f.DotFiles):
 		case e.IsDir():
 			more, err := f.below(name, names)
 			switch {
