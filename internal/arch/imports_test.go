@@ -33,7 +33,8 @@ var imports = map[string][]string{
 	"internal/proxyproto":       {},
 	"internal/password":         {},
 	"internal/conf/syntax":      {},
-	"internal/conf":             {".", "internal/conf/syntax"},
+	"internal/rollout":          {"."},
+	"internal/conf":             {".", "internal/conf/syntax", "internal/rollout"},
 	"internal/admin":            {"internal/override"},
 	"internal/override":         {"."},
 	"internal/store":            {"guard", "leasezone", "internal/conf", "internal/errorlog", "rediszone"},
@@ -47,13 +48,13 @@ var imports = map[string][]string{
 	"internal/runconf":          {"."},
 	"internal/tempfile":         {"internal/errorlog"},
 	"internal/found":            {".", "adaptive"},
-	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/tempfile", "internal/trust"},
+	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/rollout", "internal/tempfile", "internal/trust"},
 	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/accesslog":        {"internal/conf", "internal/logformat", "internal/vars"},
 	"internal/edge":             {"internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
-	"internal/phase":            {".", "internal/found", "internal/conf", "internal/override", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
+	"internal/phase":            {".", "internal/found", "internal/conf", "internal/override", "internal/rollout", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
 	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars"},
 	"internal/daemon":           {".", "internal/found", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
 	"internal/openssl":          {},
@@ -85,7 +86,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/rollout", "internal/tempfile", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {

@@ -54,6 +54,8 @@ type Env struct {
 	// them from outside; both may be nil.
 	Overrides *override.Table
 	Limits    *KnownLimits
+	// Rollouts are those of limit_rollout; nil where nothing is rolled out: such limits are fully enforced then.
+	Rollouts Rollouts
 
 	crowds map[string]*Crowd // by zone
 	founds map[string]*found.Table
