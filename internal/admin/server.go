@@ -130,6 +130,10 @@ func routes(g Gateway) http.Handler {
 		}
 		answer(w, struct{}{}, err)
 	})
+	m.HandleFunc("GET /v1/rollouts", func(w http.ResponseWriter, _ *http.Request) { answer(w, g.Rollouts(), nil) })
+	m.HandleFunc("POST /v1/rollout/{act}", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, struct{}{}, g.Rollout(r.URL.Query().Get("name"), r.PathValue("act")))
+	})
 	return m
 }
 

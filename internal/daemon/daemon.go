@@ -108,6 +108,7 @@ func (d *Daemon) start(start opener) error {
 	if err := l.zones.commit(); err != nil {
 		return err
 	}
+	l.rollouts.commit()
 	d.running.Store(l)
 	if d.engine, err = start(&d.source, &d.options, l.settings.conns); err != nil {
 		return err
@@ -125,6 +126,12 @@ func (d *Daemon) start(start opener) error {
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
 	}
+	d.work.Add(1)
+	// Owned by d, ends with it.
+	go func() {
+		defer d.work.Done()
+		d.rollouts.run(d.over, d.privileged)
+	}()
 	return nil
 }
 
@@ -140,6 +147,7 @@ func (d *Daemon) undo() {
 	if d.engine != nil {
 		err = errors.Join(err, d.engine.Close())
 	}
+	d.rollouts.hooks.Close()
 	err = errors.Join(err, d.current.close())
 	if err != nil {
 		d.boot.Say(errorlog.Alert, err.Error())
@@ -233,6 +241,7 @@ func (d *Daemon) Close() error {
 	g.done()
 	<-g.ended
 	d.work.Wait()
+	d.rollouts.hooks.Close()
 	d.files.Flush() // who waits for the pid file to go reads the logs then
 	if pid := d.current.settings.pid; pid != "" {
 		err = errors.Join(err, d.privileged(func() error { return removePid(pid, os.Getpid()) }))

@@ -40,6 +40,7 @@ type loaded struct {
 	zones    *zoneUse
 	temp     *tempfile.Set
 	limits   *phase.KnownLimits
+	rollouts *rolloutUse
 }
 
 // shared is what all configurations of a process have in common.
@@ -49,6 +50,7 @@ type shared struct {
 	files    *logfile.Files
 	zones    *zones
 	keys     *keys
+	rollouts *rollouts
 	running  atomic.Pointer[loaded] // for who looks from outside
 	sessions *tlsconf.Sessions
 	holds    phase.Holds
@@ -61,7 +63,7 @@ type shared struct {
 
 func newShared(o Options, build builder) *shared {
 	zs := newZones(limitgate.Now)
-	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}}
+	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, rollouts: newRollouts(zs), sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}}
 	s.facts.Now = limitgate.Now
 	s.facts.Connections = s.connections
 	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
@@ -101,10 +103,11 @@ func (s *shared) load() *loaded {
 	}
 	l.temp = tempfile.NewSet(&s.temps, system)
 	l.limits = new(phase.KnownLimits)
+	l.rollouts = s.rollouts.use(l.config, &s.options, l.settings.pid)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
 		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Holds: &s.holds, Temp: l.temp,
-		Overrides: s.keys.table, Limits: l.limits,
+		Overrides: s.keys.table, Limits: l.limits, Rollouts: l.rollouts,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)

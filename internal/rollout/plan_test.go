@@ -240,7 +240,7 @@ func TestTake(t *testing.T) {
 			s := state(Complete, 10_000)
 			s.Steps, s.Step = []Share{10_000}, 0
 			return s
-		}(), "", Running, 10_000, 0},
+		}(), Changed, Running, 10_000, 0},
 		{"complete, the last is lower now", steps(10_000, 500_000), state(Complete, Whole), Changed, Complete, 500_000, 1},
 	} {
 		s, e := c.plan.Take(c.left, t0)

@@ -45,7 +45,7 @@ const (
 	Stopped   Kind = "stopped"   // a condition holds: back to dry run
 	HeldBack  Kind = "held"      // by an operator
 	Withdrawn Kind = "aborted"   // by an operator, or because the state was lost
-	Changed   Kind = "changed"   // the block was, and the share is not a step any more
+	Changed   Kind = "changed"   // the block was: the share is not a step any more, or not the last
 )
 
 // Event is something that happened to a rollout.
@@ -81,7 +81,7 @@ func (e *Event) String() string {
 	case Withdrawn:
 		text = fmt.Sprintf("is aborted at %s of the keys: all are in dry run", e.From)
 	case Changed:
-		text = fmt.Sprintf("has other steps: enforced for %s of the keys, before for %s", e.To, e.From)
+		text = fmt.Sprintf("has other steps: enforced for %s of the keys, before for %s, %s", e.To, e.From, e.Phase)
 	}
 	if e.Why != "" {
 		text += ": " + e.Why
@@ -108,7 +108,10 @@ func (p *Plan) Tick(s State, now limitgate.Time, sample *Sample) (State, *Event)
 // waits says what a running rollout waits for before its next step; "" where it waits for nothing.
 func (p *Plan) waits(s State, now limitgate.Time, sample *Sample) string {
 	if left := p.Interval - now.Sub(s.Watched); left > 0 {
-		return short(left.Round(time.Second)) + " to go"
+		if left > time.Second {
+			left = left.Round(time.Second)
+		}
+		return short(left.Round(time.Millisecond)) + " to go"
 	}
 	side, what := Enforced, "enforced"
 	if s.Share == 0 {
@@ -228,8 +231,8 @@ func (p *Plan) Take(s State, now limitgate.Time) (State, *Event) {
 	if phase == Complete && !(step >= 0 && p.last(step)) {
 		phase = Running
 	}
-	if step >= 0 && p.Steps[step] == s.Share {
-		s.Step, s.Phase = step, phase
+	if step >= 0 && p.Steps[step] == s.Share && phase == s.Phase {
+		s.Step = step
 		return s, nil
 	}
 	why := s.Why
