@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -41,6 +42,16 @@ func (f *fake) Set(_ context.Context, zone, key string, n *override.Numbers) err
 	f.asked = append(f.asked, "set "+zone+" "+key+" "+text)
 	return nil
 }
+
+func (f *fake) Rollback(_ context.Context, q RollbackQuery) (Rollback, error) {
+	if q.Number == 9 {
+		return Rollback{}, errors.New("the history has no number 9")
+	}
+	f.asked = append(f.asked, fmt.Sprintf("rollback %d %v %v", q.Number, q.Watch, q.Factor))
+	return Rollback{Number: 5, From: 3, Watched: q.Watch > 0}, nil
+}
+
+func (f *fake) Watch() Watch { return Watch{State: "good", Number: 5} }
 
 func TestServer(t *testing.T) {
 	path, f := filepath.Join(t.TempDir(), "admin.sock"), &fake{}
