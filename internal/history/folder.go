@@ -26,8 +26,9 @@ const (
 
 // Folder is where configurations are kept. Its methods are called by one goroutine at a time; several processes may have one folder.
 type Folder struct {
-	path string
-	keep int
+	path  string
+	keep  int
+	bytes int64 // most of all of it
 }
 
 // Open makes the folder if it is not there, and takes away what a process left unfinished. keep is how many configurations stay, at
@@ -49,7 +50,7 @@ func Open(path string, keep int) (*Folder, error) {
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("opening the history: %s is open to others (%v): chmod 0700", path, info.Mode().Perm())
 	}
-	f := &Folder{path, max(keep, 2)}
+	f := &Folder{path, max(keep, 2), maxBytes}
 	old, err := filepath.Glob(filepath.Join(path, tempStart+"*"))
 	for _, name := range old {
 		err = errors.Join(err, os.Remove(name))
@@ -313,7 +314,7 @@ func (f *Folder) trim() error {
 		slices.SortFunc(list, func(a, b file) int { return cmp.Compare(b.number, a.number) })
 		var sum int64
 		for i, one := range list {
-			if sum += one.bytes; i < 2 || i < most && sum <= maxBytes {
+			if sum += one.bytes; i < 2 || i < most && sum <= f.bytes {
 				continue
 			}
 			err = errors.Join(err, os.Remove(filepath.Join(f.path, one.name)))

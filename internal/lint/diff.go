@@ -242,10 +242,7 @@ func (d *differ) tables() {
 	all := maps.Clone(was)
 	maps.Copy(all, is)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		c := Change{What: "table", Change: "changed", Name: "$" + name}
-		for _, row := range rowsOf(was[name], is[name]) {
-			c.Figures = append(c.Figures, row)
-		}
+		c := Change{What: "table", Change: "changed", Name: "$" + name, Figures: rowsOf(was[name], is[name])}
 		if len(c.Figures) > 0 {
 			d.add(c)
 		}
