@@ -79,7 +79,7 @@ stress:
 
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:
-	go test -p 1 -shuffle=on ./conformance ./examples
+	go test -p 1 -parallel 4 -shuffle=on ./conformance ./examples
 
 # What is tested with modules that are no dependency of limitgate: httplimit under routers of others, sqllimit with a PostgreSQL through
 # pgx, grpclimit before ghz. Each is a module of its own, whose go.mod follows the product's. Where its modules can't be fetched it is
