@@ -64,10 +64,16 @@ INPROCESS = $$(go list ./... | grep -v -e /conformance -e /examples)
 # Packages with long tests of one goroutine, which the race detector skips (racing.Alone).
 ALONE = $$(git grep -l 'racing[.]Alone(t)' -- '*_test.go' | grep -v ^memzone/ | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
+# Scripts of the command line that serve. Those that read and print have one goroutine, and start many processes, which the race detector
+# makes slow.
+SERVING := TestScripts/(daemon|run|signals|rlsserve|decision)$$
+
 # Everything in one process, under the race detector and in random order; then the tests that count allocations and system
 # calls, which the detector would spoil, those it would make long, and the zone with yields between any two of its steps.
 check:
-	go test -race -shuffle=on $(INPROCESS)
+	go test -race -shuffle=on $$(go list ./... | grep -v -e /conformance -e /examples -e /cmd/limitgate)
+	go test -race -run '$(SERVING)' ./cmd/limitgate
+	go test ./cmd/limitgate
 	go test -run 'Alloc|Garbage|Cost' $(INPROCESS)
 	go test $(ALONE)
 	go test -tags inject ./memzone
