@@ -28,7 +28,7 @@ func obeying(t *testing.T, g *gate) (signals chan os.Signal) {
 	return signals
 }
 
-const withHistory = `limit_req_zone $server_name zone=z:1m rate=1r/s;
+const withHistory = `limit_req_zone $binary_remote_addr zone=z:1m rate=1r/s;
 server { listen $addr; location / { return 200; } location /limited { limit_req zone=z; } location /broken { return 500; } }`
 
 // withPast starts a gate that keeps its configurations.
