@@ -157,7 +157,7 @@ func (d *Daemon) remember(t turn, was *conf.Config) {
 	}
 	p.mu.Lock()
 	p.number = e.Number
-	if p.watch != nil {
+	if p.watch != nil && p.watch != t.of {
 		p.watch.end(watchReplaced, "")
 	}
 	p.mu.Unlock()

@@ -177,11 +177,8 @@ func (d *Daemon) goForward(w *watching, why string) {
 			return nil // replaced meanwhile
 		}
 		d.say(errorlog.Warn, "after the rollback %s: returning to number %d of the history", why, w.back.Number)
-		d.past.mu.Lock()
-		d.past.watch = nil // so that the turn does not end it as replaced
-		d.past.mu.Unlock()
 		number := 0
-		err := d.turn(turn{how: history.Return, to: w.back, why: why, mark: func(n int) { number = n }})
+		err := d.turn(turn{how: history.Return, to: w.back, why: why, of: w, mark: func(n int) { number = n }})
 		w.mu.Lock()
 		w.state.Returned = number
 		w.mu.Unlock()
@@ -190,9 +187,6 @@ func (d *Daemon) goForward(w *watching, why string) {
 		} else {
 			w.end(watchWorse, why)
 		}
-		d.past.mu.Lock()
-		d.past.watch = w
-		d.past.mu.Unlock()
 		return err
 	})
 }
