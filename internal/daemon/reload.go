@@ -24,7 +24,7 @@ type turn struct {
 	how  string         // as the history calls it
 	to   *history.Entry // what to go to; nil: what is on the disk
 	why  string
-	of   *watching      // which makes it, and does not end as replaced by it
+	of   *watching        // which makes it, and does not end as replaced by it
 	mark func(number int) // called with its number in the history once it runs; may be nil
 }
 
