@@ -52,6 +52,7 @@ type Link struct {
 	window  h2.Window // what the peer takes on the connection
 	first   uint32    // what it takes of a new stream
 	room    h2.Window // what the peer may send on the connection
+	busy    bool      // more came together with what was read: it may spoil the end of an answer
 	going   bool      // it takes no more streams
 	fault   *Fault    // why nothing can be read any more
 }
@@ -102,8 +103,10 @@ func (l *Link) Usable() bool {
 	return !l.broken && l.fault == nil && !l.going && !l.stream.open && l.last < h2.MaxWindow-2
 }
 
-// Sent is how many bytes were written so far, Received how many were read.
-func (l *Link) Sent() int64     { return l.sent.Load() }
+// Sent is how many bytes were written so far.
+func (l *Link) Sent() int64 { return l.sent.Load() }
+
+// Received is how many bytes were read so far.
 func (l *Link) Received() int64 { return l.received.Load() }
 
 // Interrupt makes whoever waits ask again whether to wait on.

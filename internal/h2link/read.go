@@ -10,28 +10,28 @@ import (
 	"github.com/limitgate/limitgate/internal/h2"
 )
 
-// read takes frames until the connection ends. It tells those who wait when nothing whole is left of what came together: what
-// stands behind the end of an answer may still spoil it.
+// read takes frames until the connection ends. Those who wait are told when nothing whole is left of what came together.
 func (l *Link) read() {
 	for {
 		h, err := l.in.ReadFrameHeader()
 		var f *Fault
+		more := false
 		switch {
 		case errors.Is(err, http2.ErrFrameTooLarge):
 			f = invalid("upstream sent too large http2 frame: %d", h.Length)
 		case err != nil:
 			f = readFault(err)
 		default:
-			f = l.take(h)
+			more, f = l.take(h)
 		}
 		if f != nil {
 			l.mu.Lock()
-			l.fault = f
+			l.fault, l.busy = f, false
 			l.mu.Unlock()
 			l.Interrupt()
 			return
 		}
-		if !l.another() {
+		if !more {
 			l.respond()
 			l.Interrupt()
 		}
@@ -55,15 +55,22 @@ func (l *Link) another() bool {
 	return err == nil && n >= h2.HeaderLen+int(b[0])<<16+int(b[1])<<8+int(b[2])
 }
 
-// take reads the rest of a frame and does what it says. A fault is the connection's.
-func (l *Link) take(h http2.FrameHeader) *Fault {
+// take reads the rest of a frame and does what it says. It reports whether another one is here. A fault is the connection's.
+func (l *Link) take(h http2.FrameHeader) (more bool, f *Fault) {
 	p := l.payload[:h.Length]
 	if _, err := io.ReadFull(l.r, p); err != nil {
-		return readFault(err)
+		return false, readFault(err)
 	}
 	l.received.Add(h2.HeaderLen + int64(h.Length))
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	f = l.obey(h, p)
+	l.busy = f == nil && l.another()
+	return l.busy, f
+}
+
+// obey does what a frame says. mu is held, here and below.
+func (l *Link) obey(h http2.FrameHeader, p []byte) *Fault {
 	if f := l.unexpected(h); f != nil {
 		return f
 	}

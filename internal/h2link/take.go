@@ -28,8 +28,9 @@ func (l *Link) Head(limit time.Duration, left func() bool) (*Head, error) {
 
 // headHere is asked with mu held.
 func (l *Link) headHere() (bool, error) {
-	if l.stream.head != nil && l.stream.fault == nil {
-		return true, nil
+	s := &l.stream
+	if s.head != nil && s.fault == nil {
+		return !s.ended || !l.busy, nil
 	}
 	return false, l.why()
 }
@@ -68,6 +69,9 @@ func (l *Link) dataHere() (bool, error) {
 		return true, nil
 	case s.fault != nil || !s.ended:
 		return false, l.why()
+	}
+	if l.busy {
+		return false, nil
 	}
 	return false, io.EOF
 }

@@ -188,6 +188,7 @@ func (l *Link) credit(want int, end bool) (n int, id uint32, err error) {
 // respond sends what answers the peer's frames, unless somebody else is writing: that one does it.
 func (l *Link) respond() {
 	for l.owes() && l.wmu.TryLock() {
+		l.greet() // the peer may have been faster
 		l.mu.Lock()
 		l.out = append(l.out, l.control...)
 		l.control = l.control[:0]
@@ -206,9 +207,9 @@ func (l *Link) owes() bool {
 	return len(l.control) > 0
 }
 
-// End ends the stream in hand: where one of its sides is open the peer is told, with a code. It reports whether the connection
-// can carry another stream.
-func (l *Link) End(code http2.ErrCode) bool {
+// End ends the stream in hand: where one of its sides is open the peer is told, with CANCEL. It reports whether the connection can
+// carry another stream.
+func (l *Link) End() bool {
 	l.mu.Lock()
 	s := &l.stream
 	open := s.open && s.fault == nil && l.fault == nil && !(s.closed && s.ended)
@@ -220,7 +221,7 @@ func (l *Link) End(code http2.ErrCode) bool {
 	l.mu.Unlock()
 	if open {
 		l.wmu.Lock()
-		l.out = h2.AppendReset(l.out, id, code)
+		l.out = h2.AppendReset(l.out, id, http2.ErrCodeCancel)
 		_ = l.flush(lastWrite, false)
 		l.wmu.Unlock()
 		l.respond()
