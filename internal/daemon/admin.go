@@ -131,7 +131,7 @@ func (d *Daemon) openAdmin(path string) (err error) {
 	d.keys.mu.Lock()
 	d.keys.sources[""] = list
 	d.keys.mu.Unlock()
-	d.admin.Serve(operator{d.shared, d.privileged})
+	d.admin.Serve(operator{d.shared})
 	return nil
 }
 
@@ -147,10 +147,7 @@ func (d *Daemon) closeAdmin() (err error) {
 }
 
 // operator answers operators. It reads what runs while it is replaced, so it knows no Daemon.
-type operator struct {
-	*shared
-	rights rights
-}
+type operator struct{ *shared }
 
 var _ admin.Gateway = operator{}
 
@@ -292,7 +289,7 @@ func (o operator) tellOperator(format, zone string) {
 func (o operator) Rollouts() []rollout.Report { return o.rollouts.reports() }
 
 // Rollout implements admin.Gateway.
-func (o operator) Rollout(name, what string) error { return o.rollouts.act(name, what, o.rights) }
+func (o operator) Rollout(name, what string) error { return o.rollouts.act(name, what) }
 
 // find gives the store of a name, nil where the running generation has none.
 func (zs *zones) find(name string) *store.Store {
@@ -307,8 +304,10 @@ func (zs *zones) find(name string) *store.Store {
 // AdminSocket tells where the admin socket of a configuration is; "" where it has none.
 func AdminSocket(o Options) (string, error) {
 	cfg, errs := conf.Load(conf.Options{Path: o.file(), Globals: o.Globals, Disk: o.Disk})
-	if errs.Failed() {
+	// A configuration that has faults now may be running as it was before: what it says of the socket is taken.
+	path := readSettings(&o, cfg.Main, &conf.Errors{}).admin
+	if path == "" && errs.Failed() {
 		return "", errs.List()[0]
 	}
-	return readSettings(&o, cfg.Main, errs).admin, nil
+	return path, nil
 }

@@ -76,6 +76,7 @@ func open(s *shared, start opener) (*Daemon, error) {
 	d.log.l = l.log
 	say := sayFunc(func(level errorlog.Level, line string) { d.say(level, "%s", line) })
 	s.zones.say.Store(&say)
+	s.rollouts.as = d.privileged
 	if err := d.start(start); err != nil {
 		if !errors.Is(err, ErrReported) {
 			s.boot.Fail(err)
@@ -102,6 +103,7 @@ func (d *Daemon) start(start opener) error {
 			return err
 		}
 	}
+	d.openPast(l.settings.history)
 	if err := d.openAdmin(l.settings.admin); err != nil {
 		return err
 	}
@@ -122,15 +124,18 @@ func (d *Daemon) start(start opener) error {
 	}
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
-	d.source.swap(newGeneration(l.program))
+	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
+	}
+	if err := d.privileged(d.beginPast); err != nil {
+		return err
 	}
 	d.work.Add(1)
 	// Owned by d, ends with it.
 	go func() {
 		defer d.work.Done()
-		d.rollouts.run(d.over, d.privileged)
+		d.rollouts.run(d.over)
 	}()
 	return nil
 }

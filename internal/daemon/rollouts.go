@@ -25,6 +25,7 @@ type rollouts struct {
 	instance string // this process, for webhooks
 	hooks    *webhook.Sender
 	wake     chan struct{} // there are other plans
+	as       rights        // to write the file while requests are served
 
 	mu      sync.Mutex // guards what follows
 	byName  map[string]*rolling
@@ -41,7 +42,7 @@ type rolling struct {
 }
 
 func newRollouts(zs *zones) *rollouts {
-	r := &rollouts{now: zs.now, tell: zs.tell, instance: zs.instance, wake: make(chan struct{}, 1), byName: map[string]*rolling{}}
+	r := &rollouts{now: zs.now, tell: zs.tell, instance: zs.instance, wake: make(chan struct{}, 1), as: direct, byName: map[string]*rolling{}}
 	r.hooks = webhook.New(webhook.Config{Failed: func(err error) { r.tell(errorlog.Error, err.Error()) }})
 	return r
 }
@@ -174,10 +175,10 @@ const (
 	latest  = time.Second
 )
 
-// run looks at all rollouts until over is closed. as gives the rights to write their file.
-func (r *rollouts) run(over <-chan struct{}, as rights) {
+// run looks at all rollouts until over is closed.
+func (r *rollouts) run(over <-chan struct{}) {
 	for {
-		wait := r.tick(as)
+		wait := r.tick()
 		var due <-chan time.Time
 		if wait > 0 {
 			due = time.After(wait)
@@ -192,7 +193,7 @@ func (r *rollouts) run(over <-chan struct{}, as rights) {
 }
 
 // tick lets all rollouts do what they do now, and tells when to come again; 0: there are none.
-func (r *rollouts) tick(as rights) (wait time.Duration) {
+func (r *rollouts) tick() (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
@@ -206,12 +207,12 @@ func (r *rollouts) tick(as rights) (wait time.Duration) {
 			wait = piece
 		}
 	}
-	r.save(as)
+	r.save(r.as)
 	return wait
 }
 
 // act does what an operator wants of a rollout; without a name of the only one.
-func (r *rollouts) act(name, what string, as rights) error {
+func (r *rollouts) act(name, what string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one := r.byName[name]
@@ -235,7 +236,7 @@ func (r *rollouts) act(name, what string, as rights) error {
 	}
 	one.state = state
 	r.enter(one, e, now)
-	r.save(as)
+	r.save(r.as)
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (r *rolled) see(n int, after time.Duration) string {
 		}
 	}
 	r.time = r.time.Add(after)
-	r.tick(direct)
+	r.tick()
 	return r.last()
 }
 
@@ -145,14 +145,14 @@ func TestStoppedStaysStopped(t *testing.T) {
 	r.start()
 	r.want("restart", r.load(ofA), `notice: rollout "one" goes on, aborted, enforced for 0% of the keys: rejected_share is 100% of 100 requests within 1m, above 2%`)
 	r.want("hours later", r.see(1000, 9*time.Hour)+r.is("one"), "aborted 0%")
-	if err := r.act("", "advance", direct); err != nil || r.is("one") != "running 1%" {
+	if err := r.act("", "advance"); err != nil || r.is("one") != "running 1%" {
 		t.Errorf("advance: got %v, %s", err, r.is("one"))
 	}
 }
 
 func TestOperatorsOfRollouts(t *testing.T) {
 	r := newRolled(t)
-	if err := r.act("", "hold", direct); err == nil || !strings.Contains(err.Error(), "has no limit_rollout") {
+	if err := r.act("", "hold"); err == nil || !strings.Contains(err.Error(), "has no limit_rollout") {
 		t.Errorf("without any: got %v", err)
 	}
 	r.load(ofA + "limit_rollout two { zones b; steps 5% 100%; }")
@@ -160,7 +160,7 @@ func TestOperatorsOfRollouts(t *testing.T) {
 		{"one", "hold", "held 1%"}, {"one", "hold", "is held"}, {"one", "resume", "running 1%"}, {"one", "advance", "running 25%"},
 		{"one", "abort", "aborted 0%"}, {"", "hold", "name one of the rollouts: one, two"}, {"three", "hold", "there are one, two"}, {"one", "explode", "is none of"},
 	} {
-		err := r.act(c.name, c.act, direct)
+		err := r.act(c.name, c.act)
 		if err != nil && !strings.Contains(err.Error(), c.want) || err == nil && r.is(c.name) != c.want {
 			t.Errorf("%s %s: got %v, %s, want %s", c.act, c.name, err, r.is(c.name), c.want)
 		}
@@ -204,12 +204,12 @@ func TestDamagedStateStaysInDryRun(t *testing.T) {
 func TestChangedRollouts(t *testing.T) {
 	r := newRolled(t)
 	r.load(ofA)
-	r.act("one", "advance", direct)
+	r.act("one", "advance")
 	r.want("other steps", r.load(ofA50), `notice: rollout "one" has other steps: enforced for 1% of the keys, before for 25%, running`)
 	r.want("gone", r.load("limit_rollout two { zones b; steps 5%; }"), `notice: rollout "one" is not in the configuration any more: its state is forgotten`)
 	r.want("back", r.load(ofA), `notice: rollout "two" is not in the configuration any more: its state is forgotten`)
 	r.want("back", r.is("one"), "running 1%")
-	r.act("one", "advance", direct)
+	r.act("one", "advance")
 	r.start()
 	r.load("") // a process without rollouts forgets too
 	r.start()
@@ -220,7 +220,7 @@ func TestChangedRollouts(t *testing.T) {
 func TestWhereTheStateIs(t *testing.T) {
 	r := newRolled(t)
 	r.load("limit_rollout_state a.state;" + ofA)
-	r.act("one", "advance", direct)
+	r.act("one", "advance")
 	r.load("limit_rollout_state " + r.dir + "/b.state;" + ofA)
 	r.want("another file", r.is("one"), "running 25%")
 	r.start()
@@ -249,19 +249,19 @@ func TestStateThatCannotBeWritten(t *testing.T) {
 		}
 		return do()
 	}
-	r.said = nil
-	if err := r.act("one", "abort", as); err != nil || r.is("one") != "aborted 0%" {
+	r.said, r.as = nil, as
+	if err := r.act("one", "abort"); err != nil || r.is("one") != "aborted 0%" {
 		t.Errorf("got %v, %s: it acts all the same", err, r.is("one"))
 	}
 	for range 5 {
-		r.tick(as)
+		r.tick()
 	}
 	if len(r.said) != 2 || !strings.Contains(r.said[1], "alert: keeping the state of rollouts: no space left") || tries != 6 {
 		t.Errorf("said %q after %d tries", r.said, tries)
 	}
 	broken = false
-	r.tick(as)
-	r.tick(as)
+	r.tick()
+	r.tick()
 	r.start()
 	r.load(ofA)
 	if r.is("one") != "aborted 0%" || tries != 7 {
