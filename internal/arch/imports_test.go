@@ -68,7 +68,7 @@ var imports = map[string][]string{
 	"internal/replay":           {".", "internal/accesslog", "internal/conf", "internal/h1", "internal/heap", "internal/header", "internal/phase", "internal/pipeline", "internal/request", "internal/vars", "internal/virtual"},
 	"internal/replay/show":      {"internal/printable", "internal/replay"},
 	"internal/compat":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/phase", "internal/pipeline", "internal/vars"},
-	"internal/lint":             {".", "internal/conf", "internal/conf/syntax", "internal/printable"},
+	"internal/lint":             {".", "internal/conf", "internal/conf/syntax", "internal/printable", "internal/rollout"},
 	"internal/lint/gendocs":     {"internal/lint"},
 	"internal/rls/config":       {},
 	"internal/rls/match":        {".", "internal/rls/config"},
