@@ -40,7 +40,7 @@ func (x *exchange) locate() (phase.Next, bool) {
 	host, port := proxyNames(e, string(bytes.TrimSuffix(rest, []byte(uri))))
 	r.ProxyHost, r.ProxyPort = []byte(host), []byte(port)
 	g := x.set.find(e)
-	if g == nil {
+	if g == nil && x.h.resolver.cache == nil {
 		x.separate()
 		r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
 		return x.refuse(502)
@@ -49,6 +49,10 @@ func (x *exchange) locate() (phase.Next, bool) {
 		uri = "/" + uri
 	}
 	x.place = place{group: g, uri: []byte(uri), whole: uri != ""}
+	if g == nil {
+		x.place.name = lookup{host: strings.ToLower(e.Host), port: uint16(e.Port)}
+		return phase.Continue, true
+	}
 	x.walk(g)
 	return phase.Continue, true
 }
@@ -57,7 +61,7 @@ func (x *exchange) locate() (phase.Next, bool) {
 func (x *exchange) walk(g *group) {
 	x.choice.begin(g)
 	if g.method > leastConn {
-		x.choice.hashed.start(g, x.r)
+		x.choice.start(x.r)
 	}
 	if n := x.h.retry.tries; n > 0 {
 		x.choice.tries = min(x.choice.tries, n)
@@ -112,5 +116,5 @@ func (p *peer) defaults() *peer {
 }
 
 func oneOff(p *peer) *group {
-	return &group{name: p.name, primary: []*peer{p.defaults()}}
+	return &group{name: p.name, peers: peers{primary: []*peer{p.defaults()}}}
 }
