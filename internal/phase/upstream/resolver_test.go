@@ -33,7 +33,7 @@ func TestNamesThatVariablesMake(t *testing.T) {
 		log    string
 	}{
 		{"here.example", 200, ""},
-		{"HERE.example", 200, ""}, // the same name
+		{"HERE.example", 200, ""},    // the same name
 		{"partly.example", 200, "*"}, // whichever it begins with
 		{"nonesuch.example", 502, "error: nonesuch.example could not be resolved (3: Host not found)\n"},
 		{"silent.example", 502, "error: silent.example could not be resolved (110: Operation timed out)\n"},
