@@ -74,7 +74,11 @@ func LegacyName(der []byte) string {
 				between = '+'
 			}
 			b = append(append(append(b, between), short...), '=')
-			for _, c := range set[i].Value.Bytes {
+			value := set[i].Value.Bytes
+			if set[i].Value.Tag == asn1.TagBitString && len(value) > 0 {
+				value = value[1:] // how many bits of the last byte are none
+			}
+			for _, c := range value {
 				switch {
 				case c < ' ' || c > '~':
 					b = append(b, '\\', 'x', upperHex[c>>4], upperHex[c&15])
