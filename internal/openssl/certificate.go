@@ -1,12 +1,28 @@
 package openssl
 
 import (
+	"crypto/sha1"
+	"crypto/x509"
+	"encoding/hex"
 	"encoding/pem"
 	"fmt"
 	"math/big"
 	"strings"
 	"time"
 )
+
+// Identity is who a certificate is for, as variables have it.
+type Identity struct {
+	Subject, Issuer string // as RFC 2253 writes names
+	Serial          string
+	Fingerprint     string // SHA-1
+}
+
+// Identify reads a certificate.
+func Identify(c *x509.Certificate) *Identity {
+	sum := sha1.Sum(c.Raw) // nothing is proven by it
+	return &Identity{Subject: Name(c.RawSubject), Issuer: Name(c.RawIssuer), Serial: Serial(c.SerialNumber), Fingerprint: hex.EncodeToString(sum[:])}
+}
 
 // Serial returns a serial number in hexadecimal digits, two a byte (i2a_ASN1_INTEGER).
 func Serial(n *big.Int) string {

@@ -105,7 +105,8 @@ func (s *site) compile(server string) (*Server, *conf.Errors) {
 			scope = c
 		}
 	})
-	return Compile(&Env{Vars: table, Errors: errs, Sessions: sessions, Dir: s.dir}, scope), errs
+	compiled, _ := Compile(&Env{Vars: table, Errors: errs, Sessions: sessions, Dir: s.dir}, scope)
+	return compiled, errs
 }
 
 // good compiles a server that must be good and returns the configuration for any client.
