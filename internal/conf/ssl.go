@@ -45,7 +45,7 @@ next:
 func checkOCSP(c *checker, d *Directive) {
 	oneOf("on", "off", "leaf")(c, d)
 	if equalFold(d.Arg(0), "on") || equalFold(d.Arg(0), "leaf") {
-		c.errs.Add(d.Pos, `"ssl_ocsp" is not supported: certificates that were revoked would let clients in`, "name lists of what was revoked in ssl_crl, and write ssl_ocsp off")
+		c.errs.Add(d.Pos, `"ssl_ocsp" is not supported: clients whose certificates were revoked would pass`, "name lists of what was revoked in ssl_crl, and write ssl_ocsp off")
 	}
 }
 
@@ -61,9 +61,9 @@ func checkConfCommand(c *checker, d *Directive) {
 	case "ciphersuites", "curves", "groups":
 		c.errs.Mention(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" has no effect`, "crypto/tls chooses the best for both sides")
 	case "cipherstring":
-		c.errs.Add(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" is not supported`, "use the directive with _ciphers")
+		c.errs.Add(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" is not supported`, "use "+strings.Replace(d.Name, "conf_command", "ciphers", 1))
 	case "minprotocol", "maxprotocol", "protocol":
-		c.errs.Add(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" is not supported`, "use the directive with _protocols")
+		c.errs.Add(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" is not supported`, "use "+strings.Replace(d.Name, "conf_command", "protocols", 1))
 	case "certificate", "privatekey", "chaincafile", "chaincapath", "verifycafile", "verifycapath", "requestcafile", "clientcafile", "requestcapath",
 		"clientcapath", "serverinfofile", "dhparameters", "verifymode":
 		c.errs.Add(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" is not supported`, "it would change who is let in, or trusted; use the directives for certificates")

@@ -20,7 +20,6 @@ const (
 	SelfSignedInChain    VerifyError = 19
 	NoIssuerLocally      VerifyError = 20
 	LeafNotVerified      VerifyError = 21
-	ChainTooLong         VerifyError = 22
 	Revoked              VerifyError = 23
 	PathTooLong          VerifyError = 25
 	WrongPurpose         VerifyError = 26
@@ -73,8 +72,6 @@ func (e VerifyError) String() string {
 
 func (e VerifyError) more() string {
 	switch e {
-	case ChainTooLong:
-		return "certificate chain too long"
 	case Revoked:
 		return "certificate revoked"
 	case PathTooLong:

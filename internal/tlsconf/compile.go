@@ -327,7 +327,7 @@ func (c *compiler) ticketKeys() *tls.Config {
 	for _, d := range c.scope.All("ssl_session_ticket_key") {
 		text, failed := ticketKey(newSource(d.Arg(0), c.env.Dir).path)
 		if failed != nil {
-			c.env.Errors.Add(d.Pos, failed.msg, failed.help)
+			c.env.Errors.Late(conf.AtHTTPEnd, c.scope.Enclosing(conf.HTTP).Opener.Close, failed.msg, failed.help)
 			return nil
 		}
 		keys = append(keys, sha256.Sum256(append([]byte("limitgate tickets\n"), text...)))

@@ -133,14 +133,12 @@ func (a *authorities) build(peer []*x509.Certificate, now time.Time) (chain []*x
 		}
 		chain = append(chain, next)
 	}
-	return chain, known, untrusted(chain, known, most)
+	return chain, known, untrusted(chain, known)
 }
 
-// untrusted says why a chain ends without one that is trusted.
-func untrusted(chain []*x509.Certificate, known, most int) openssl.VerifyError {
+// untrusted says why a chain ends without one that is trusted. That it is too long is never the last word.
+func untrusted(chain []*x509.Certificate, known int) openssl.VerifyError {
 	switch {
-	case len(chain) > most:
-		return openssl.ChainTooLong
 	case selfIssued(chain[len(chain)-1]) && len(chain) == 1:
 		return openssl.SelfSigned
 	case selfIssued(chain[len(chain)-1]):
@@ -207,10 +205,7 @@ func (a *authorities) extensions(c *x509.Certificate, at int, chain []*x509.Cert
 	if len(c.UnhandledCriticalExtensions) > 0 {
 		fault = openssl.UnknownCritical
 	}
-	if at > 0 && !mayIssue(c) {
-		fault = openssl.InvalidCA
-	}
-	if !a.fits(c, at > 0) {
+	if at > 0 && !mayIssue(c) || !a.fits(c, at > 0) {
 		fault = openssl.WrongPurpose
 	}
 	below := 0 // that count for the length of a path: not the first, and none that issued itself
