@@ -37,17 +37,22 @@ func (p *Program) Serve(r *request.Request) {
 	defer p.record(r)
 	defer p.settle(r)
 	j := journey{p: p, r: r}
-	for at := j.begin(a); at < atEnd; {
+	j.run(j.begin(a))
+	if !r.Response.Silent {
+		r.Complete = r.Finish() == nil
+	}
+}
+
+// run takes the request from a place in the order to its answer.
+func (j *journey) run(at int) {
+	for at < atEnd {
 		next := j.walk(at, atEnd)
 		if next == phase.Continue {
 			// No phase had an answer.
-			r.Fail(404)
+			j.r.Fail(404)
 			next = phase.Fail
 		}
 		at = j.turn(next)
-	}
-	if !r.Response.Silent {
-		r.Complete = r.Finish() == nil
 	}
 }
 
