@@ -90,7 +90,7 @@ func (p *Program) serveSub(sub *request.Request) {
 	j := journey{p: p, r: sub}
 	j.enter(p.servers[sub.Server].scope)
 	j.run(atServer)
-	if s := &p.scopes[sub.Location]; s.logsSubs && s.handlers[phase.Record] != nil {
+	if s := &p.scopes[sub.Location]; s.logsSubs && s.handlers[phase.Record] != nil && !sub.Response.Silent {
 		s.handlers[phase.Record].Serve(sub)
 	}
 }

@@ -87,7 +87,11 @@ func (a *asking) ask(r *request.Request, _ bool) int {
 		pass(r, sub.Response.Headers, isLimit)
 		return 429
 	default:
-		r.Logf(errorlog.Error, "auth request unexpected status: %d", status)
+		doing := ""
+		if sub.ProxyHost != nil { // what nginx's log thinks the connection is still at
+			doing = " while sending to client"
+		}
+		r.Logf(errorlog.Error, "auth request unexpected status: %d%s", status, doing)
 		return 500
 	}
 }
