@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"crypto/md5"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,6 +37,9 @@ func (w *witness) addr() string { return w.Listener.Addr().String() }
 
 func (w *witness) answer(out http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
+	if len(body) > 100 {
+		body = fmt.Appendf(nil, "%d bytes with the sum %x", len(body), md5.Sum(body))
+	}
 	w.mu.Lock()
 	w.asked = append(w.asked, seenRequest(r, body, err))
 	w.mu.Unlock()
@@ -83,6 +87,12 @@ func seenRequest(r *http.Request, body []byte, err error) string {
 	return mask(fmt.Sprintf("%s %s %s length %d %v %q %v %s", r.Method, r.RequestURI, r.Proto, r.ContentLength, r.TransferEncoding, body, err, strings.Join(fields, " | ")))
 }
 
+func (w *witness) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.asked)
+}
+
 // take returns what was asked since the last call, in order.
 func (w *witness) take() []string {
 	w.mu.Lock()
@@ -94,9 +104,10 @@ func (w *witness) take() []string {
 
 // witnessed is a configuration with the directives of http, in which BACKEND is a witness, and what is sent to it.
 type witnessed struct {
-	http  string
-	raw   []string
-	loose bool // of what is said of an unexpected status it does not matter what was being done
+	http      string
+	raw       []string
+	loose     bool // of what is said of an unexpected status it does not matter what was being done
+	unordered bool // requests go on side by side
 }
 
 // told is what came of one request.
@@ -111,8 +122,9 @@ var (
 	doing = regexp.MustCompile(` while (sending to client|reading response header from upstream)`)
 )
 
-// run sends the requests to one gateway, one after the other, and returns what came of each, with the logs.
-func (a *witnessed) run(t *testing.T, b gatewaytest.Binary) (list []told, logs seen) {
+// run sends the requests to one gateway, one after the other, and returns what came of each, with the logs. like is what came of
+// them on another one: what mirrors ask comes when it comes.
+func (a *witnessed) run(t *testing.T, b gatewaytest.Binary, like []told) (list []told, logs seen) {
 	t.Helper()
 	w := newWitness(t)
 	g := gatewaytest.Prepare(t, b, "error_log logs/error.log info;\nevents {}\nhttp {\n"+strings.ReplaceAll(a.http, "BACKEND", w.addr())+"\n}\n")
@@ -121,11 +133,16 @@ func (a *witnessed) run(t *testing.T, b gatewaytest.Binary) (list []told, logs s
 	}
 	g.Write("users", "u:{PLAIN}p\n")
 	g.Run()
-	for _, raw := range a.raw {
+	for i, raw := range a.raw {
 		answer := exchange(t, g.Addr(8080), raw, []string{"X-User", "X-Auth-Status", "X-Page", "WWW-Authenticate", "Set-Cookie", "Location", "Content-Length", "Connection"})
 		answer = sentDates.ReplaceAllString(answer, "Date: D")
 		if strings.HasPrefix(raw, "HEAD ") {
 			answer = pageLength.ReplaceAllString(answer, "Content-Length: PAGE")
+		}
+		if like != nil {
+			for end := time.Now().Add(3 * time.Second); w.count() < len(like[i].Asked) && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
 		}
 		list = append(list, told{raw, answer, w.take()})
 	}
@@ -145,8 +162,19 @@ func (a *witnessed) run(t *testing.T, b gatewaytest.Binary) (list []told, logs s
 // compare runs the requests on nginx and on limitgate.
 func (a *witnessed) compare(t *testing.T) {
 	t.Helper()
-	want, wantLogs := a.run(t, gatewaytest.Nginx(t))
-	got, gotLogs := a.run(t, gatewaytest.Limitgate(t))
+	want, wantLogs := a.run(t, gatewaytest.Nginx(t), nil)
+	got, gotLogs := a.run(t, gatewaytest.Limitgate(t), want)
+	if a.unordered {
+		for _, l := range [][]told{want, got} {
+			for _, one := range l {
+				slices.Sort(one.Asked)
+			}
+		}
+		for _, l := range []*seen{&wantLogs, &gotLogs} {
+			slices.Sort(l.Access)
+			slices.Sort(l.Errors)
+		}
+	}
 	for i := range want {
 		if d := cmp.Diff(want[i], got[i]); d != "" {
 			t.Errorf("nginx (-) and limitgate (+) differ:\n%s", d)
@@ -269,5 +297,69 @@ func TestAuthRequestInheritedAndInside(t *testing.T) {
 		"PUT / HTTP/1.1\r\nHost: localhost\r\nX-Want: 403\r\nExpect: 100-continue\r\nContent-Length: 4\r\nConnection: close\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: localhost\r\nX-Want: 401\r\n\r\nGET / HTTP/1.1\r\nHost: localhost\r\nX-Want: 500\r\n\r\nGET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
 	)
+	a.compare(t)
+}
+
+// TestMirrorSideBySide compares what mirrors are shown, and that nothing of it reaches the client.
+func TestMirrorSideBySide(t *testing.T) {
+	t.Parallel()
+	a := witnessed{unordered: true, loose: true, http: `
+	log_format f '$request_uri $uri $status $request_method $args';
+	access_log logs/access.log f; log_subrequest on; lingering_timeout 100ms; client_body_temp_path body;
+	limit_req_zone $binary_remote_addr zone=in:1m rate=1r/m;
+	limit_req_zone $binary_remote_addr zone=out:1m rate=1r/m;
+	limit_req_status 429;
+	proxy_set_header X-Origin "$request_method $request_uri $uri $args $http_host $content_length";
+	server { listen 127.0.0.1:@8080@; server_name localhost; mirror /m/server; client_body_buffer_size 8k;
+		location / { proxy_pass http://BACKEND/content/; }
+		location /off { mirror off; proxy_pass http://BACKEND; }
+		location /two { mirror /m/one; mirror /m/two; proxy_pass http://BACKEND; }
+		location /bare { mirror /m-bare; mirror_request_body off; proxy_pass http://BACKEND; }
+		location /stream { proxy_request_buffering off; proxy_http_version 1.1; proxy_pass http://BACKEND; }
+		location /denied { deny all; proxy_pass http://BACKEND; }
+		location /asked { auth_request /auth; proxy_pass http://BACKEND; }
+		location /limited { limit_req zone=out; proxy_pass http://BACKEND; }
+		location /bounded { limit_req zone=out burst=9 nodelay; mirror /m-limited; proxy_pass http://BACKEND; }
+		location /unbounded { mirror /m-limited; proxy_pass http://BACKEND; }
+		location /returns { return 204; }
+		location /file/ { alias html/; }
+		location /missing { error_page 404 = /found; root html; }
+		location /found { mirror /m/found; return 200 found; }
+		location /got { mirror /m/got; proxy_pass http://BACKEND; }
+		location /tries { try_files /none /got; }
+		location /small { mirror /m-small; proxy_pass http://BACKEND; }
+		location /nested { mirror /m-nested; proxy_pass http://BACKEND; }
+		location /rewritten { mirror /m-rewritten; proxy_pass http://BACKEND; }
+		location /says { mirror /m-says; mirror /m-none; proxy_pass http://BACKEND; }
+		location /except { mirror /m-except; proxy_pass http://BACKEND; }
+		location /auth { proxy_pass http://BACKEND; proxy_pass_request_body off; proxy_set_header Content-Length ""; }
+		location /m { proxy_pass http://BACKEND; }
+		location /m-bare { proxy_pass http://BACKEND; proxy_pass_request_body off; proxy_set_header Content-Length ""; proxy_set_header X-Length $http_content_length; }
+		location /m-limited { limit_req zone=in; proxy_pass http://BACKEND; }
+		location /m-small { client_max_body_size 3; proxy_pass http://BACKEND; }
+		location /m-nested { mirror /m/never; auth_request /auth; deny all; proxy_pass http://BACKEND; }
+		location /m-rewritten { rewrite ^ /m/rewritten?by=rewrite break; proxy_pass http://BACKEND; }
+		location /m-says { return 403; }
+		location /m-none { root html; }
+		location /m-except { limit_except POST { proxy_pass http://BACKEND; } proxy_method PUT; proxy_pass http://BACKEND; }
+	}`}
+	large := strings.Repeat("0123456789abcdef", 4000)
+	for _, path := range []string{"/", "/x?a=b&c", "/off", "/two?q", "/bare", "/stream", "/denied", "/asked", "/limited", "/limited", "/bounded", "/unbounded", "/unbounded", "/returns", "/file/a.txt",
+		"/missing", "/found", "/tries", "/small", "/nested", "/rewritten?own", "/says", "/except", "/%7Ea%20b?c=%20"} {
+		a.raw = append(a.raw, httpGet(path))
+		if path == "/missing" || path == "/bounded" || path == "/unbounded" || path == "/limited" {
+			continue
+		}
+		post := "POST " + path + " HTTP/1.1\r\nHost: localhost\r\nX-A: b\r\nX-Want: 200\r\nConnection: close\r\n"
+		a.raw = append(a.raw, post+"Content-Length: 4\r\n\r\nbody", post+"Content-Length: 0\r\n\r\n")
+		if !slices.Contains([]string{"/", "/two?q", "/bare", "/stream", "/asked", "/small", "/file/a.txt"}, path) {
+			continue
+		}
+		a.raw = append(a.raw, post+"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n", post+"Content-Length: "+strconv.Itoa(len(large))+"\r\n\r\n"+large)
+	}
+	a.raw = append(a.raw, "HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n",
+		"DELETE / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nbroken\r\n",
+		"GET /two HTTP/1.1\r\nHost: localhost\r\n\r\nPOST /two HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbodyGET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 	a.compare(t)
 }

@@ -166,10 +166,14 @@ func (j *journey) matched(next phase.Next) phase.Next {
 	if r.Logs(errorlog.Debug) {
 		r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `using configuration "`+found.name+`"`)
 	}
-	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.given || found.decision != nil {
+	size := r.BodyLength
+	if r.IsSub() {
+		size = r.Body.Length // what it has of the body is here
+	}
+	if limit := r.Settings.MaxBody; limit == 0 || size <= limit || j.given || found.decision != nil {
 		return next
 	}
-	r.Logf(errorlog.Error, "client intended to send too large body: %d bytes", r.BodyLength)
+	r.Logf(errorlog.Error, "client intended to send too large body: %d bytes", size)
 	r.Fail(413)
 	return phase.Fail
 }

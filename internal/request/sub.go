@@ -53,8 +53,9 @@ func (r *Request) Follow(sub *Request, conn *Conn, path []byte) {
 	for i, s := range r.Slots {
 		sub.Slots[i] = Slot{Value: sub.copied(s.Value), State: s.State}
 	}
-	r.Body.share(&sub.Body)
-	sub.BodyLength = sub.Body.Length
+	if r.Body.share(&sub.Body) {
+		sub.BodyLength = r.BodyLength
+	}
 }
 
 // descend is what Branch and Follow have in common.
@@ -83,15 +84,15 @@ func (r *Request) copied(p []byte) []byte {
 }
 
 // share makes to the body as well, if it was read to its end: what is in memory is copied, a file is closed with the last
-// request that has it.
-func (b *Body) share(to *Body) {
+// request that has it. Else to is empty, and share false.
+func (b *Body) share(to *Body) bool {
 	to.Begun, to.Whole = true, true
 	if !b.Begun || !b.Whole {
-		return
+		return false
 	}
 	to.Bytes, to.Length, to.there = append(to.Bytes[:0], b.Bytes...), b.Length, b.there
 	if b.File == nil {
-		return
+		return true
 	}
 	if b.users == nil {
 		b.users = new(atomic.Int32)
@@ -99,6 +100,7 @@ func (b *Body) share(to *Body) {
 	}
 	b.users.Add(1)
 	to.File, to.remove, to.users = b.File, b.remove, b.users
+	return true
 }
 
 var methodGet = []byte("GET")
