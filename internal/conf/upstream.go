@@ -13,12 +13,14 @@ type UpstreamServer struct {
 	MaxConns    int64 // 0 means no limit
 	MaxFails    int64 // 0 means failures don't count
 	FailTimeout time.Duration
+	SlowStart   time.Duration // over which the weight comes back behind an outage; 0: at once
 	Backup      bool
+	Resolve     bool // its name is looked up again while requests are served
 	Down        bool
 	At          Pos
 }
 
-// ProxyPass is a proxy_pass directive.
+// ProxyPass is a proxy_pass or grpc_pass directive.
 type ProxyPass struct {
 	Text   string   // as written
 	Vars   bool     // it holds variables; the other fields are empty then
@@ -53,6 +55,9 @@ func (s *UpstreamServer) parameter(text string) (ok bool) {
 	case text == "backup":
 		s.Backup = true
 		return true
+	case text == "resolve":
+		s.Resolve = true
+		return true
 	case text == "down":
 		s.Down = true
 		return true
@@ -65,6 +70,8 @@ func (s *UpstreamServer) parameter(text string) (ok bool) {
 		s.MaxConns, ok = ParseInt(value)
 	case name == "max_fails":
 		s.MaxFails, ok = ParseInt(value)
+	case name == "slow_start":
+		s.SlowStart, ok = ParseSeconds(value)
 	case name == "fail_timeout":
 		s.FailTimeout, ok = ParseSeconds(value)
 	}
@@ -97,6 +104,29 @@ func ReadProxyPass(d *Directive, errs *Errors) (ProxyPass, bool) {
 	if e.Unix != "" {
 		p.Named = "unix:" + e.Unix
 	}
+	return p, true
+}
+
+// ReadGRPCPass reads a grpc_pass directive: the scheme may be left out, no path follows, and there is no default port.
+func ReadGRPCPass(d *Directive, errs *Errors) (ProxyPass, bool) {
+	p := ProxyPass{Text: d.Arg(0), At: d.Pos}
+	if hasVariable(p.Text) {
+		p.Vars = true
+		return p, true
+	}
+	rest := p.Text
+	switch {
+	case len(rest) >= 7 && strings.EqualFold(rest[:7], "grpc://"):
+		rest = rest[7:]
+	case len(rest) >= 8 && strings.EqualFold(rest[:8], "grpcs://"):
+		rest, p.TLS = rest[8:], true
+	}
+	e, fault := ParseEndpoint(rest, 0)
+	if fault != "" {
+		errs.Add(d.At(0), fault+` in upstream "`+rest+`"`, "write grpc://HOST:PORT, grpc://unix:PATH or the name of an upstream block")
+		return p, false
+	}
+	p.Target, p.Named = e, rest
 	return p, true
 }
 
@@ -194,10 +224,24 @@ func (c *checker) upstreamClosed(d *Directive) {
 		c.errs.Add(d.Close, "no servers are inside upstream", "add server ADDRESS;")
 		return
 	}
+	c.noSlowStart(d, servers)
 	for _, s := range servers {
 		if !slices.ContainsFunc(s.Args[1:], func(a Word) bool { return a.Text == "backup" }) {
 			return
 		}
 	}
 	c.errs.Late(AtHTTPEnd, d.Pos, `no servers in upstream "`+d.Arg(0)+`"`, "a backup needs a server that it stands in for")
+}
+
+// noSlowStart checks that no server starts slowly under a method that does not look at weights anew each time.
+func (c *checker) noSlowStart(d *Directive, servers []*Directive) {
+	methods := d.Block.Own("least_conn", "ip_hash", "hash", "random")
+	if len(methods) == 0 || methods[len(methods)-1].Name == "least_conn" {
+		return
+	}
+	for _, s := range servers {
+		if slices.ContainsFunc(s.Args[1:], func(a Word) bool { return strings.HasPrefix(a.Text, "slow_start=") }) {
+			c.errs.Add(s.Pos, `balancing method does not support parameter "slow_start"`, "leave out slow_start, or "+methods[len(methods)-1].Name)
+		}
+	}
 }

@@ -66,6 +66,7 @@ type server struct {
 	scope     int
 	locations *match.Locations
 	tls       *tlsconf.Server // nil: it has none of its own
+	clients   *tlsconf.Clients
 }
 
 // Listens returns the sockets the program is to be served on, each with one address and one port.
@@ -91,6 +92,13 @@ func (p *Program) Close() {
 	p.Drain(over)
 	if p.upstreams != nil {
 		_ = p.upstreams.Close() // closing a connection that nobody uses has nothing to lose
+	}
+}
+
+// Watch looks up anew what the program knows only for a time: the addresses of servers with resolve. It returns when ctx is over.
+func (p *Program) Watch(ctx context.Context) {
+	if p.upstreams != nil {
+		p.upstreams.Watch(ctx)
 	}
 }
 

@@ -36,11 +36,7 @@ func (r *Request) Join(sub *Request) {
 // has the method and the arguments of r. conn is memory for what is known of the connection.
 func (r *Request) Follow(sub *Request, conn *Conn, path []byte) {
 	sub.descend(r, path)
-	*conn = *r.Conn
-	if r.Conn.TLS != nil {
-		tls := *r.Conn.TLS
-		conn.TLS = &tls
-	}
+	*conn = *r.Conn // what it points to stays as the handshake left it, but for what only choosing a server asks for
 	sub.Conn = conn
 	sub.Line, sub.Target, sub.Host = sub.copied(r.Line), sub.copied(r.Target), sub.copied(r.Host)
 	sub.Method, sub.Args = sub.copied(r.Method), sub.copied(r.Args)
@@ -62,7 +58,7 @@ func (r *Request) Follow(sub *Request, conn *Conn, path []byte) {
 func (sub *Request) descend(r *Request, path []byte) {
 	sub.URI = path
 	sub.Major, sub.Minor, sub.KeepAlive = r.Major, r.Minor, r.KeepAlive
-	sub.ClientAddr, sub.Over = r.ClientAddr, r.Over
+	sub.ClientAddr, sub.Over, sub.Judged = r.ClientAddr, r.Over, r.Judged
 	sub.Server = r.Server
 	sub.Internal, sub.Rewritten, sub.Resolved = true, true, r.Resolved
 	sub.limited(r)

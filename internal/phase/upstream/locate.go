@@ -16,6 +16,9 @@ import (
 // locate finds where the request goes.
 func (x *exchange) locate() (phase.Next, bool) {
 	t := &x.h.target
+	if x.h.calls != nil {
+		return x.locateCall()
+	}
 	if t.text == nil {
 		x.place = place{group: t.group, uri: t.uri, skip: t.skip}
 		x.r.ProxyHost, x.r.ProxyPort = t.host, t.port
@@ -40,16 +43,24 @@ func (x *exchange) locate() (phase.Next, bool) {
 	host, port := proxyNames(e, string(bytes.TrimSuffix(rest, []byte(uri))))
 	r.ProxyHost, r.ProxyPort = []byte(host), []byte(port)
 	g := x.set.find(e)
-	if g == nil {
-		x.separate()
-		r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
-		return x.refuse(502)
-	}
 	if uri != "" && uri[0] == '?' {
 		uri = "/" + uri
 	}
-	x.place = place{group: g, uri: []byte(uri), whole: uri != ""}
-	x.walk(g)
+	return x.setOut(place{group: g, uri: []byte(uri), whole: uri != ""}, e)
+}
+
+// setOut begins the walk to a place that variables made, or notes that its name is to be looked up.
+func (x *exchange) setOut(p place, e conf.Endpoint) (phase.Next, bool) {
+	if x.place = p; p.group != nil {
+		x.walk(p.group)
+		return phase.Continue, true
+	}
+	if x.h.resolver.cache == nil {
+		x.separate()
+		x.r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
+		return x.refuse(502)
+	}
+	x.place.name = lookup{host: strings.ToLower(e.Host), port: uint16(e.Port)}
 	return phase.Continue, true
 }
 
@@ -57,7 +68,7 @@ func (x *exchange) locate() (phase.Next, bool) {
 func (x *exchange) walk(g *group) {
 	x.choice.begin(g)
 	if g.method > leastConn {
-		x.choice.hashed.start(g, x.r)
+		x.choice.start(x.r)
 	}
 	if n := x.h.retry.tries; n > 0 {
 		x.choice.tries = min(x.choice.tries, n)
@@ -112,5 +123,54 @@ func (p *peer) defaults() *peer {
 }
 
 func oneOff(p *peer) *group {
-	return &group{name: p.name, primary: []*peer{p.defaults()}}
+	return &group{name: p.name, peers: peers{primary: []*peer{p.defaults()}}}
+}
+
+// The schemes of grpc_pass. Without one it is the first.
+const (
+	schemeCalls       = "grpc://"
+	schemeSecureCalls = "grpcs://"
+)
+
+// locateCall is locate for grpc_pass (ngx_http_grpc_handler, ngx_http_grpc_eval).
+func (x *exchange) locateCall() (phase.Next, bool) {
+	r, t, c := x.r, &x.h.target, x.h.calls
+	if t.text == nil {
+		x.place = place{group: t.group, host: c.host, secure: c.secure}
+		x.walk(t.group)
+		return phase.Continue, true
+	}
+	x.out = t.text.Append(r, x.out) // not in use yet; evaluating may use request memory
+	rest := r.Keep(x.out)
+	x.out = x.out[:0]
+	switch {
+	case len(rest) > len(schemeCalls) && header.EqualFold(rest[:len(schemeCalls)], schemeCalls):
+		rest = rest[len(schemeCalls):]
+	case len(rest) > len(schemeSecureCalls) && header.EqualFold(rest[:len(schemeSecureCalls)], schemeSecureCalls):
+		r.Logf(errorlog.Error, "grpcs protocol requires SSL support")
+		return x.refuse(500)
+	}
+	e, fault := conf.ParseEndpoint(string(rest), 0)
+	if fault != "" {
+		r.Logf(errorlog.Error, "%s in upstream \"%s\"", fault, rest)
+		return x.refuse(500)
+	}
+	g := x.set.find(e)
+	if g == nil && e.NoPort || g != nil && e.NoPort && e.Unix == "" && x.set.groups[strings.ToLower(e.Host)] == nil {
+		x.separate()
+		r.Logf(errorlog.Error, "no port in upstream \"%s\"", e.Host)
+		return x.refuse(500)
+	}
+	return x.setOut(place{group: g, host: callHost(e, string(rest))}, e)
+}
+
+// scheme returns what the URL of the upstream begins with, with room for the rest.
+func (x *exchange) scheme() []byte {
+	switch {
+	case x.h.calls == nil:
+		return []byte(scheme)
+	case x.place.secure:
+		return []byte(schemeSecureCalls)
+	}
+	return []byte(schemeCalls)
 }

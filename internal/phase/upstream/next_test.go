@@ -22,7 +22,7 @@ func TestConditions(t *testing.T) {
 		"proxy_next_upstream http_403 http_429 http_500 http_502 http_503 http_504;": on403 | on429 | on500 | on502 | on503 | on504,
 	} {
 		http, env := phasetest.Config(t, simple("http://127.0.0.1:1", directives))
-		if got := compileRetry(env, phasetest.Location(t, http, "/")).on; got != want {
+		if got := compileRetry(env, phasetest.Location(t, http, "/"), proxied).on; got != want {
 			t.Errorf("%s: got %b, want %b", directives, got, want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestConditions(t *testing.T) {
 
 func TestTimeForTheNextIsUp(t *testing.T) {
 	now := limitgate.Time(7e9)
-	x := &exchange{set: newSet(func() limitgate.Time { return now }), h: &Handler{}, first: now}
+	x := &exchange{set: newSet(func() limitgate.Time { return now }, nil), h: &Handler{}, first: now}
 	for _, c := range []struct {
 		timeout, passed time.Duration
 		want            bool

@@ -35,10 +35,14 @@ type target struct {
 
 // place is a target in one request.
 type place struct {
-	group *group
+	group *group // nil: it is to be looked up
+	name  lookup
 	uri   []byte
 	skip  int
 	whole bool // uri is the request's target as it is, nothing is put behind it
+
+	host   []byte // of a call: :authority
+	secure bool   // likewise: grpcs
 }
 
 const (
