@@ -54,14 +54,14 @@ func (r *Request) Follow(sub *Request, conn *Conn, path []byte) {
 	}
 }
 
-// descend is what Branch and Follow have in common.
-func (sub *Request) descend(r *Request, path []byte) {
-	sub.URI = path
-	sub.Major, sub.Minor, sub.KeepAlive = r.Major, r.Minor, r.KeepAlive
-	sub.ClientAddr, sub.Over, sub.Judged = r.ClientAddr, r.Over, r.Judged
-	sub.Server = r.Server
-	sub.Internal, sub.Rewritten, sub.Resolved = true, true, r.Resolved
-	sub.limited(r)
+// descend is what Branch and Follow have in common: r is made a subrequest of another one.
+func (r *Request) descend(of *Request, path []byte) {
+	r.URI = path
+	r.Major, r.Minor, r.KeepAlive = of.Major, of.Minor, of.KeepAlive
+	r.ClientAddr, r.Over, r.Judged = of.ClientAddr, of.Over, of.Judged
+	r.Server = of.Server
+	r.Internal, r.Rewritten, r.Resolved = true, true, of.Resolved
+	r.limited(of)
 }
 
 // limited notes of another part of the same request which limits were asked: none is asked again.
