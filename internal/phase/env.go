@@ -10,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/logfile"
+	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/override"
 	"github.com/limitgate/limitgate/internal/tempfile"
 	"github.com/limitgate/limitgate/internal/tlsconf"
@@ -54,6 +55,9 @@ type Env struct {
 	// them from outside; both may be nil.
 	Overrides *override.Table
 	Limits    *KnownLimits
+
+	// Meters count what the limits decide, over all configurations; nil: nobody does.
+	Meters *meter.Set
 
 	crowds map[string]*Crowd // by zone
 	founds map[string]*found.Table

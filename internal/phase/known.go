@@ -33,6 +33,7 @@ type LimitAbout struct {
 	Zone      string
 	At        conf.Pos
 	DryRun    bool
+	Key       string // of the zone, as it is written
 }
 
 // LimitLook is what a limit says of a key.

@@ -78,7 +78,6 @@ func with(b numbers, n *override.Numbers) numbers {
 type known struct {
 	*limit
 	about phase.LimitAbout
-	key   string // as it is written
 }
 
 var _ phase.KnownLimit = (*known)(nil)
@@ -88,13 +87,13 @@ func (k *known) About() phase.LimitAbout { return k.about }
 
 // Key implements phase.KnownLimit.
 func (k *known) Key(text string) (string, error) {
-	name := strings.ToLower(strings.NewReplacer("${", "", "$", "", "}", "").Replace(k.key))
+	name := strings.ToLower(strings.NewReplacer("${", "", "$", "", "}", "").Replace(k.about.Key))
 	if name != "binary_remote_addr" && name != "binary_client_network" {
 		return text, nil
 	}
 	addr, err := netip.ParseAddr(text)
 	if err != nil {
-		return "", fmt.Errorf("the key of zone %q is %s: %q is no address", k.zone, k.key, text)
+		return "", fmt.Errorf("the key of zone %q is %s: %q is no address", k.zone, k.about.Key, text)
 	}
 	addr = addr.Unmap()
 	if name == "binary_client_network" && addr.Is6() {

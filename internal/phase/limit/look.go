@@ -20,6 +20,7 @@ func (m *limit) look(r *request.Request) {
 		return
 	}
 	if same, one := m.crowd.Meet(r.ClientAddr.Addr()); one {
+		m.meter.Told(r.Now)
 		r.Logf(errorlog.Warn, `zone "%s": %d of %d requests came from one address inside your network; if it is a balancer, name it with set_real_ip_from, so that its clients are counted`,
 			m.zone, same, phase.CrowdSize)
 	}
