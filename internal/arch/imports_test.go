@@ -37,8 +37,9 @@ var imports = map[string][]string{
 	"internal/admin":            {"internal/override"},
 	"internal/top":              {"."},
 	"internal/meter":            {".", "internal/top"},
+	"internal/metrics":          {".", "internal/meter"},
 	"internal/override":         {"."},
-	"internal/store":            {"guard", "leasezone", "internal/conf", "internal/errorlog", "rediszone"},
+	"internal/store":            {"guard", "leasezone", "internal/conf", "internal/errorlog", "internal/meter", "rediszone"},
 	"internal/conf/gendocs":     {"internal/conf"},
 	"internal/admit":            {".", "adaptive"},
 	"internal/limitfields":      {"."},
@@ -57,7 +58,7 @@ var imports = map[string][]string{
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
 	"internal/phase":            {".", "internal/found", "internal/conf", "internal/meter", "internal/override", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
 	"internal/pipeline":         {".", "internal/meter", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars"},
-	"internal/daemon":           {".", "internal/found", "internal/meter", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
+	"internal/daemon":           {".", "internal/found", "internal/meter", "internal/metrics", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
 	"internal/virtual":          {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/heap", "internal/phase", "internal/phase/limit", "internal/pipeline", "internal/request", "internal/vars"},
@@ -144,6 +145,7 @@ var outsiders = map[string][]string{
 	"internal/rls/config": {"go.yaml.in/yaml/v3"},
 	"internal/password":   {"golang.org/x/crypto"},
 	"internal/proxyproto": {"github.com/pires/go-proxyproto"},
+	"internal/metrics":    {"github.com/prometheus/client_golang", "github.com/prometheus/common"},
 	"cmd/limitgate":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},
 }
 

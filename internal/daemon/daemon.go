@@ -121,6 +121,7 @@ func (d *Daemon) start(start opener) error {
 	}
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
+	d.observed.generations.Add(1)
 	d.source.swap(newGeneration(l.program))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
@@ -211,6 +212,7 @@ func (d *Daemon) privileged(do func() error) error {
 // Shutdown stops accepting, closes idle connections, lets active requests finish, and closes the daemon. ctx cuts the wait
 // short.
 func (d *Daemon) Shutdown(ctx context.Context) error {
+	d.observed.draining.Store(true)
 	d.say(errorlog.Notice, "gracefully shutting down")
 	err := d.stopListening()
 	if t := d.current.settings.shutdown; t > 0 {

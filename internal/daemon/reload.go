@@ -16,6 +16,7 @@ import (
 func (d *Daemon) Reload() error {
 	d.say(errorlog.Notice, "reconfiguring")
 	err := d.privileged(d.reload)
+	d.observed.reloaded(err)
 	var faults *ConfigError
 	switch {
 	case errors.As(err, &faults):
@@ -104,6 +105,8 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
 	// Before the swap: what comes in on a listener that goes is still the old program's.
 	err = errors.Join(err, d.closeUnlisted(next))
+	d.observed.meters.Keep(next.zones.has)
+	d.observed.generations.Add(1)
 	g := d.source.swap(newGeneration(next.program))
 	for name := range opened {
 		d.accept(d.sockets[name])
@@ -157,6 +160,7 @@ func (d *Daemon) closeUnlisted(next *loaded) error {
 func (d *Daemon) end(g *generation, l *loaded) {
 	l.log.Write(errorlog.Notice, 0, "gracefully shutting down")
 	<-g.ended
+	d.observed.generations.Add(-1)
 	l.log.Write(errorlog.Notice, 0, "exiting")
 	l.log.Write(errorlog.Notice, 0, "exit")
 	if err := l.close(); err != nil {

@@ -56,11 +56,22 @@ type Env struct {
 	Overrides *override.Table
 	Limits    *KnownLimits
 
+	// Watch is what the process tells of itself; nil: nothing.
+	Watch Watch
+
 	// Meters count what the limits decide, over all configurations; nil: nobody does.
 	Meters *meter.Set
 
 	crowds map[string]*Crowd // by zone
 	founds map[string]*found.Table
+}
+
+// Watch is what a process tells of itself, where the configuration says metrics or health.
+type Watch interface {
+	// Metrics writes all metrics, as Prometheus reads them.
+	Metrics(w io.Writer) error
+	// Unready says why the process should get no new requests; "" if it should.
+	Unready() string
 }
 
 // Zones hands out zones by name. The same name gives the same state in every program of a process.

@@ -168,11 +168,27 @@ func (s *Sketch) View(now limitgate.Time, n int) View {
 	slices.SortFunc(v.Entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
 	})
-	if n >= 0 && len(v.Entries) > n {
+	if n >= 0 {
+		v = v.First(n)
+	}
+	return v
+}
+
+// First is the view without what comes behind the n largest.
+func (v View) First(n int) View {
+	if len(v.Entries) > n {
 		v.Absent = max(v.Absent, v.Entries[n].Count)
 		v.Entries = v.Entries[:n]
 	}
 	return v
+}
+
+// MeanWait is how long a request of the key was delayed, of those that were; 0: none was.
+func (e Entry) MeanWait() time.Duration {
+	if e.Delayed <= 0 {
+		return 0
+	}
+	return time.Duration(float64(e.Waited) / e.Delayed)
 }
 
 // take adds what a bucket holds that was entered.

@@ -24,6 +24,9 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	if s.Kind == conf.HTTP {
 		c.declare()
 	}
+	if probed(s) {
+		return nil
+	}
 	h := &handler{headers: readHeaders(s), refusal: readRefusal(env, s), exempt: env.Exempt(s)}
 	for _, k := range []kind{byReq, byCount, byToken} {
 		into := &h.earnest
@@ -56,6 +59,16 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 		}
 	}
 	return h
+}
+
+// probed tells whether a scope answers probes, and has no limits of its own: who asks whether the process is well must not be counted
+// among its clients.
+func probed(s *conf.Scope) bool {
+	_, is := s.Get("health")
+	for _, k := range []kind{byReq, byCount, byToken, byConn} {
+		is = is && len(s.Own(k.String())) == 0
+	}
+	return is
 }
 
 type compiler struct {
