@@ -126,6 +126,7 @@ func (d *Daemon) start(start opener) error {
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
 	}
+	d.watchSelf()
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/metrics"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/selfwatch"
 	"github.com/limitgate/limitgate/internal/store"
 	"github.com/limitgate/limitgate/leasezone"
 )
@@ -28,8 +29,9 @@ type observed struct {
 	exposition  *metrics.Exposition
 	secret      [32]byte // what stands for keys is made with
 
-	mu     sync.Mutex // guards what follows
-	reload metrics.Reload
+	mu      sync.Mutex // guards what follows
+	reload  metrics.Reload
+	watcher selfwatch.Watcher
 }
 
 // reloaded notes how a configuration that was read anew went.
@@ -86,7 +88,8 @@ func (s *shared) snapshot() metrics.Snapshot {
 		Connections: metrics.Connections{Reading: c.Reading, Writing: c.Writing, Waiting: c.Waiting, Accepted: c.Accepted, Requests: c.Requests},
 		Answers:     o.meters.Answers(),
 		Held:        s.holds.Sum(),
-		Zones:       s.zoneStates(),
+		Zones:       s.zoneStates(true),
+		Findings:    o.countFindings(limitgate.Now()),
 		Overrides:   s.keys.table.Len(),
 	}
 	o.mu.Lock()
@@ -105,8 +108,9 @@ func storeState(st *store.Store) metrics.Store {
 		Spared: g.Spared, Unpaid: g.Unpaid, Latency: st.Latency()}
 }
 
-// zoneStates are the zones of the running generation, in the order of their names; the parts of one are one.
-func (s *shared) zoneStates() []metrics.Zone {
+// zoneStates are the zones of the running generation, in the order of their names; the parts of one are one. How many keys they hold
+// takes a walk over all of them, and is told only if count says so.
+func (s *shared) zoneStates(count bool) []metrics.Zone {
 	zs := s.zones
 	zs.mu.Lock()
 	var list []*zone
@@ -127,6 +131,9 @@ func (s *shared) zoneStates() []metrics.Zone {
 		if byName[z.name] == nil {
 			byName[z.name] = &metrics.Zone{Name: z.name, DryRun: rehearsed[z.name], Counts: s.observed.meters.Zone(z.name).Counts()}
 		}
+		if count {
+			byName[z.name].Keys += z.mem.Len()
+		}
 		addZone(byName[z.name], z)
 	}
 	var states []metrics.Zone
@@ -139,7 +146,6 @@ func (s *shared) zoneStates() []metrics.Zone {
 // addZone adds a zone, or a part of it, to its state.
 func addZone(to *metrics.Zone, z *zone) {
 	st := z.mem.Stats()
-	to.Keys += z.mem.Len()
 	to.Capacity += z.mem.Capacity()
 	to.Reused += st.Reuses
 	to.HotEvictions += st.HotEvictions

@@ -25,8 +25,8 @@ func (o *observed) hashed(key string) string {
 func (o operator) Top(q admin.Question) (admin.Top, error) {
 	now, c := limitgate.Now(), o.connections()
 	t := admin.Top{Version: o.options.Version, Uptime: now.Sub(o.observed.started), Connections: c.Active, Requests: c.Requests, InFlight: c.Writing,
-		Zones: []admin.TopZone{}}
-	states := o.zoneStates()
+		Zones: []admin.TopZone{}, Findings: o.observed.findings(now)}
+	states := o.zoneStates(true)
 	for i := range states {
 		if q.Zone == "" || q.Zone == states[i].Name {
 			t.Zones = append(t.Zones, o.topZone(&states[i], now, q))

@@ -65,8 +65,9 @@ type Zone struct {
 	hits    atomic.Pointer[top.Sketch] // nil: nothing came yet
 	limited atomic.Pointer[top.Sketch] // nil: nobody was limited yet
 
-	unsaid atomic.Uint64 // refusals that could not say when to come again
-	told   atomic.Int64  // when it was last told that one address is everybody
+	looked, direct atomic.Uint64 // requests that were looked at, and those no proxy brought
+	unsaid         atomic.Uint64 // refusals that could not say when to come again
+	told           atomic.Int64  // when it was last told that one address is everybody
 }
 
 // waitBounds are the upper bounds of delays.
@@ -107,6 +108,17 @@ func (z *Zone) Unsaid() {
 	}
 }
 
+// Look notes of one request in some whether it came from its client directly, not through a trusted proxy.
+func (z *Zone) Look(direct bool) {
+	if z == nil {
+		return
+	}
+	z.looked.Add(1)
+	if direct {
+		z.direct.Add(1)
+	}
+}
+
 // Told notes that the error log was told at now that one address is counted as everybody.
 func (z *Zone) Told(now limitgate.Time) {
 	if z != nil {
@@ -118,6 +130,8 @@ func (z *Zone) Told(now limitgate.Time) {
 type Counts struct {
 	Outcomes [Outcomes]uint64
 	Waits    Buckets
+	Looked   uint64         // requests of which it is known where they came from
+	Direct   uint64         // of these, that no trusted proxy brought
 	Unsaid   uint64         // refusals without a Retry-After
 	Told     limitgate.Time // when it was last told that one address is everybody; 0: never
 }
@@ -132,7 +146,7 @@ func (c *Counts) Sum() (n uint64) {
 
 // Counts reads the counters, one after the other.
 func (z *Zone) Counts() Counts {
-	c := Counts{Waits: z.waits.Read(), Unsaid: z.unsaid.Load(), Told: limitgate.Time(z.told.Load())}
+	c := Counts{Waits: z.waits.Read(), Looked: z.looked.Load(), Direct: z.direct.Load(), Unsaid: z.unsaid.Load(), Told: limitgate.Time(z.told.Load())}
 	for i := range z.lanes {
 		for o := range c.Outcomes {
 			c.Outcomes[o] += z.lanes[i].counts[o].Load()

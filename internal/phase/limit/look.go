@@ -16,7 +16,11 @@ const crowdMask = 15
 // look looks at where a request comes from that the limit counts by the address of the client. A client whose address a
 // trusted proxy told is no balancer.
 func (m *limit) look(r *request.Request) {
-	if m.crowd == nil || r.Resolved || r.Report != nil || !r.ClientAddr.IsValid() {
+	if m.crowd == nil || r.Report != nil || !r.ClientAddr.IsValid() {
+		return
+	}
+	m.meter.Look(!r.Resolved)
+	if r.Resolved {
 		return
 	}
 	if same, one := m.crowd.Meet(r.ClientAddr.Addr()); one {
