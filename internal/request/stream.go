@@ -19,7 +19,8 @@ type Stream interface {
 	// BodyDone reports whether ReadBody has nothing more to give; with BodyHere it tells whether the whole body came
 	// together with the head.
 	BodyDone() bool
-	// BodyHere reports whether ReadBody would return at once with a piece that is already in memory.
+	// BodyHere reports whether ReadBody would return at once with a piece that is already in memory, or with the fault of what is
+	// there: a body that is broken so early never reaches an upstream.
 	BodyHere() bool
 	// RequestLength is the number of bytes read of this request so far: line, headers, body ($request_length).
 	RequestLength() int64

@@ -159,7 +159,9 @@ func (x *exchange) ReadBody() ([]byte, error) {
 	defer b.mu.Unlock()
 	if !b.asked {
 		b.asked = true
-		b.err = b.admit()
+		if b.err == nil { // otherwise BodyHere has met what breaks it
+			b.err = b.admit()
+		}
 	}
 	for {
 		if b.aborted.Load() {
@@ -357,7 +359,7 @@ func (x *exchange) BodyHere() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.settle()
-	return len(b.piece) > 0
+	return len(b.piece) > 0 || b.err != nil
 }
 
 // RequestLength implements request.Stream.
