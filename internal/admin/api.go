@@ -115,6 +115,7 @@ type Question struct {
 
 // Gateway is what the server asks. An error is told to who asked.
 type Gateway interface {
+	Rollbacks
 	Peers() Peers
 	Top(q Question) (Top, error)
 	Key(ctx context.Context, zone, key string) (Key, error)

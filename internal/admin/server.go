@@ -141,6 +141,7 @@ func routes(g Gateway) http.Handler {
 		}
 		answer(w, struct{}{}, err)
 	})
+	rollbacks(m, g)
 	return m
 }
 

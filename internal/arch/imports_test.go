@@ -31,15 +31,17 @@ var imports = map[string][]string{
 	"internal/header":           {},
 	"internal/h1":               {"internal/header"},
 	"internal/h2":               {"internal/header"},
+	"internal/h2link":           {"internal/h2"},
 	"internal/proxyproto":       {},
 	"internal/password":         {},
 	"internal/conf/syntax":      {},
 	"internal/conf":             {".", "internal/conf/syntax"},
-	"internal/admin":            {"internal/override"},
+	"internal/admin":            {"internal/override", "internal/history"},
 	"internal/top":              {"."},
 	"internal/meter":            {".", "internal/top"},
 	"internal/metrics":          {".", "internal/meter"},
 	"internal/selfwatch":        {"."},
+	"internal/history":          {},
 	"internal/override":         {"."},
 	"internal/store":            {"guard", "leasezone", "internal/conf", "internal/errorlog", "internal/meter", "rediszone"},
 	"internal/conf/gendocs":     {"internal/conf"},
@@ -52,15 +54,15 @@ var imports = map[string][]string{
 	"internal/runconf":          {"."},
 	"internal/tempfile":         {"internal/errorlog"},
 	"internal/found":            {".", "adaptive"},
-	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/tempfile", "internal/trust"},
-	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
+	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/openssl", "internal/tempfile", "internal/trust"},
+	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/openssl", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/accesslog":        {"internal/conf", "internal/logformat", "internal/vars"},
 	"internal/edge":             {"internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
 	"internal/phase":            {".", "internal/found", "internal/conf", "internal/meter", "internal/override", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
-	"internal/pipeline":         {".", "internal/meter", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars"},
-	"internal/daemon":           {".", "internal/found", "internal/meter", "internal/metrics", "internal/selfwatch", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
+	"internal/pipeline":         {".", "internal/meter", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars", "internal/openssl"},
+	"internal/daemon":           {".", "internal/found", "internal/meter", "internal/metrics", "internal/selfwatch", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars", "internal/history", "internal/lint", "internal/printable"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
 	"internal/virtual":          {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/heap", "internal/phase", "internal/phase/limit", "internal/pipeline", "internal/request", "internal/vars"},
@@ -81,8 +83,9 @@ var imports = map[string][]string{
 	"internal/rls/serve":        {".", "internal/rls/config", "internal/rls/decide", "internal/rls/load", "internal/rls/match", "internal/rls/stats"},
 	"internal/rls/simulate":     {".", "memzone", "internal/rls/config", "internal/rls/decide", "internal/rls/load", "internal/rls/match", "internal/rls/settings", "internal/rls/stats", "internal/rls/tally"},
 	"internal/gatewaytest":      {},
+	"internal/grpctest":         {},
 	"internal/redistest":        {"internal/gatewaytest"},
-	"cmd/limitgate":             {".", "memzone", "rediszone", "internal/admin", "internal/override", "internal/store", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/printable", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog", "internal/rls/..."},
+	"cmd/limitgate":             {".", "memzone", "rediszone", "internal/admin", "internal/history", "internal/override", "internal/store", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/printable", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog", "internal/rls/..."},
 	"examples":                  {},
 	"examples/workers":          {},
 	"conformance":               {"internal/gatewaytest"},
@@ -90,7 +93,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars", "internal/h2", "internal/h2link"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
@@ -141,6 +144,8 @@ var outsiders = map[string][]string{
 	"rediszone":           {"github.com/redis/rueidis"},
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/h2":         {"golang.org/x/net"},
+	"internal/h2link":     {"golang.org/x/net"},
+	"internal/grpctest":   {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"internal/daemon":     {"golang.org/x/sys"},
 	"internal/accesslog":  {"github.com/klauspost/compress"},
 	"internal/rls/shared": {"github.com/redis/rueidis"},

@@ -32,6 +32,7 @@ func Groups() []Group {
 		{"Access", "", accessSpecs()},
 		{"TLS", "TLS towards clients, on addresses that listen with ssl.", sslSpecs()},
 		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},
+		{"gRPC", "Calls are passed on over HTTP/2, as they come; limits act on them as on any request, each call for itself.", grpcSpecs()},
 		{"Buffers", "", bufferSpecs()},
 		{"Upstreams", "", upstreamSpecs()},
 		{"Variables", "", variableSpecs()},

@@ -102,6 +102,7 @@ func (d *Daemon) start(start opener) error {
 			return err
 		}
 	}
+	d.openPast(l.settings.history)
 	if err := d.openAdmin(l.settings.admin); err != nil {
 		return err
 	}
@@ -122,9 +123,12 @@ func (d *Daemon) start(start opener) error {
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
 	d.observed.generations.Add(1)
-	d.source.swap(newGeneration(l.program))
+	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
+	}
+	if err := d.privileged(d.beginPast); err != nil {
+		return err
 	}
 	d.watchSelf()
 	return nil

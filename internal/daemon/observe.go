@@ -34,11 +34,11 @@ type observed struct {
 	watcher selfwatch.Watcher
 }
 
-// reloaded notes how a configuration that was read anew went.
-func (o *observed) reloaded(err error) {
+// reloaded notes whether a configuration that was read anew runs.
+func (o *observed) reloaded(runs bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.reload.LastGood = err == nil; o.reload.LastGood {
+	if o.reload.LastGood = runs; runs {
 		o.reload.Good++
 	} else {
 		o.reload.Bad++

@@ -57,6 +57,7 @@ type server struct {
 	scope     int
 	locations *match.Locations
 	tls       *tlsconf.Server // nil: it has none of its own
+	clients   *tlsconf.Clients
 }
 
 // Listens returns the sockets the program is to be served on, each with one address and one port.

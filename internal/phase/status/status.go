@@ -13,15 +13,15 @@ import (
 // handler answers with numbers.
 type handler struct{ count func() vars.Connections }
 
-// Compile returns the handler of a scope, or nil where another one answers. As in nginx, of stub_status and proxy_pass in one
-// place the later one does, and so it is with metrics and health; a proxy_pass may also stand in a block inside.
+// Compile returns the handler of a scope, or nil where another one answers. As in nginx, of stub_status and what passes requests
+// on in one place the later one does, and so it is with metrics and health; that may also stand in a block inside.
 func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	var last *conf.Directive
-	for _, name := range []string{"stub_status", "metrics", "health", "proxy_pass"} {
+	for _, name := range []string{"stub_status", "metrics", "health", "proxy_pass", "grpc_pass"} {
 		d, found := s.Get(name)
 		switch {
 		case !found || last != nil && last.Scope == d.Scope && last.Pos.Order > d.Pos.Order:
-		case last == nil || last.Scope == d.Scope || name == "proxy_pass":
+		case last == nil || last.Scope == d.Scope || strings.HasSuffix(name, "_pass"):
 			last = d
 		}
 	}
