@@ -86,7 +86,7 @@ func (s *shared) snapshot() metrics.Snapshot {
 		Build:       metrics.Build{Version: s.options.Version, Revision: s.options.Revision, Go: runtime.Version()},
 		Started:     o.started,
 		Connections: metrics.Connections{Reading: c.Reading, Writing: c.Writing, Waiting: c.Waiting, Accepted: c.Accepted, Requests: c.Requests},
-		Answers:     o.meters.Answers(),
+		Answers:     s.tally.answers(),
 		Held:        s.holds.Sum(),
 		Zones:       s.zoneStates(true),
 		Findings:    o.countFindings(limitgate.Now()),

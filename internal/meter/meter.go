@@ -168,19 +168,11 @@ func view(at *atomic.Pointer[top.Sketch], now limitgate.Time, n int) top.View {
 	return top.View{}
 }
 
-// Set is the counters of a process: those of its zones by name, and of its answers. It outlives configurations. The zero value has
-// counted nothing; a nil Set counts nothing. It is safe for concurrent use.
+// Set is the counters of a process, those of its zones by name. It outlives configurations. The zero value has counted nothing; a nil Set
+// counts nothing. It is safe for concurrent use.
 type Set struct {
-	answers [lanes]answers
-
 	mu     sync.Mutex // guards byName
 	byName map[string]*Zone
-}
-
-// answers counts by the first digit of the status; 0 is none.
-type answers struct {
-	class [6]atomic.Uint64
-	_     [10]uint64
 }
 
 // Zone returns the counters of a zone.
@@ -215,26 +207,4 @@ func (s *Set) Keep(stays func(name string) bool) {
 			delete(s.byName, name)
 		}
 	}
-}
-
-// Answer counts an answer by its status. lane is as for Zone.Count.
-func (s *Set) Answer(lane uint64, status int) {
-	if s == nil {
-		return
-	}
-	class := status / 100
-	if class < 0 || class > 5 {
-		class = 0
-	}
-	s.answers[lane%lanes].class[class].Add(1)
-}
-
-// Answers are the answers so far by the first digit of their status.
-func (s *Set) Answers() (n [6]uint64) {
-	for i := range s.answers {
-		for c := range n {
-			n[c] += s.answers[i].class[c].Load()
-		}
-	}
-	return n
 }

@@ -27,7 +27,6 @@ func TestTogether(t *testing.T) {
 			for i := range each {
 				now := t0.Add(time.Duration(clock.Add(1)) * 100 * time.Microsecond) // few enough to be all counted
 				z.Count(now, g, Outcome(i%int(Outcomes)), "k", time.Duration(i)*time.Millisecond)
-				s.Answer(g, 200+100*(i%4))
 			}
 		})
 	}
@@ -48,9 +47,6 @@ func TestTogether(t *testing.T) {
 	if c.Waits.Count() != limited || c.Waits.Counts[len(c.Waits.Counts)-1] != 0 {
 		t.Errorf("got %d waits, want %d, none beyond a second", c.Waits.Count(), limited)
 	}
-	if got, want := s.Answers(), [6]uint64{0, 0, 2000, 2000, 2000, 2000}; got != want {
-		t.Errorf("got %v answers, want %v", got, want)
-	}
 	hits, who := s.Zone("login").Hits(t0.Add(time.Second), 5), s.Zone("login").Limited(t0.Add(time.Second), 5)
 	if hits.Total+hits.Missed != 8*each || who.Total+who.Missed != float64(limited) {
 		t.Errorf("got %v hits and %v limited, want %d and %d", hits.Total, who.Total, 8*each, limited)
@@ -62,7 +58,6 @@ func TestSet(t *testing.T) {
 	none.Zone("z").Count(t0, 0, Passed, "k", 0)
 	none.Zone("z").Unsaid()
 	none.Zone("z").Told(t0)
-	none.Answer(0, 200)
 	var s Set
 	s.Zone("a").Unsaid()
 	s.Zone("a").Told(t0)
@@ -76,13 +71,6 @@ func TestSet(t *testing.T) {
 	}
 	if v := s.Zone("b").Limited(t0, 3); len(v.Entries) != 0 {
 		t.Errorf("got %+v, want nobody", v)
-	}
-	for status, class := range map[int]int{0: 0, -1: 0, 999: 0, 101: 1, 599: 5} {
-		var s Set
-		s.Answer(3, status)
-		if s.Answers()[class] != 1 {
-			t.Errorf("%d: got %v", status, s.Answers())
-		}
 	}
 }
 
@@ -101,9 +89,6 @@ func TestHistogram(t *testing.T) {
 func TestLanes(t *testing.T) {
 	if n := unsafe.Sizeof(lane{}); n%128 != 0 {
 		t.Errorf("a lane takes %d bytes, want a multiple of 128", n)
-	}
-	if n := unsafe.Sizeof(answers{}); n%128 != 0 {
-		t.Errorf("a lane of answers takes %d bytes, want a multiple of 128", n)
 	}
 }
 

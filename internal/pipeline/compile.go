@@ -29,7 +29,7 @@ func New(env *phase.Env, cfg *conf.Config) *Program { return compile(env, cfg, t
 func NewTrial(env *phase.Env, cfg *conf.Config) *Program { return compile(env, cfg, false) }
 
 func compile(env *phase.Env, cfg *conf.Config, serves bool) *Program {
-	p := &Program{pages: newPages(h1.ServerName(env.Version, true)), bare: newPages(h1.ServerName(env.Version, false)), meters: env.Meters}
+	p := &Program{pages: newPages(h1.ServerName(env.Version, true)), bare: newPages(h1.ServerName(env.Version, false))}
 	http := cfg.HTTP()
 	if http == nil {
 		return p

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/edge"
-	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/decision"
 	"github.com/limitgate/limitgate/internal/phase/match"
@@ -25,7 +24,6 @@ type Program struct {
 	bare      *pages        // with server_tokens off
 	upstreams *upstream.Set // nil without an http block
 	arrivals  *arrivals     // for trials
-	meters    *meter.Set    // nil: nobody counts
 }
 
 var _ edge.Program = (*Program)(nil)

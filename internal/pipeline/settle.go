@@ -34,7 +34,6 @@ func (p *Program) record(r *request.Request) {
 			crashed(r, "logging a request", cause)
 		}
 	}()
-	p.meters.Answer(r.Conn.Serial, r.Response.Status)
 	if h := p.scopes[r.Location].handlers[phase.Record]; h != nil {
 		h.Serve(r)
 	}
