@@ -74,7 +74,7 @@ var missing = [...]struct{ lost, names string }{
 		"auth_request auth_request_set secure_link secure_link_md5 " +
 			"secure_link_secret disable_symlinks"},
 	{"requests would be read, answered or logged in another way",
-		"early_hints keepalive_min_timeout max_headers msie_refresh post_action resolver resolver_timeout " +
+		"early_hints keepalive_min_timeout max_headers msie_refresh post_action " +
 			"subrequest_output_buffer_size"},
 	{"answers would not be compressed as asked",
 		"gunzip gunzip_buffers"},

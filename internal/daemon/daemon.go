@@ -123,6 +123,7 @@ func (d *Daemon) start(start opener) error {
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
 	d.observed.generations.Add(1)
+	l.watch()
 	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])

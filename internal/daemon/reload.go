@@ -132,6 +132,7 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	err = errors.Join(err, d.closeUnlisted(next))
 	d.observed.meters.Keep(next.zones.has)
 	d.observed.generations.Add(1)
+	next.watch()
 	g := d.source.swap(newGeneration(next.program, &d.tally))
 	for name := range opened {
 		d.accept(d.sockets[name])
