@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -41,6 +42,16 @@ func (f *fake) Set(_ context.Context, zone, key string, n *override.Numbers) err
 	f.asked = append(f.asked, "set "+zone+" "+key+" "+text)
 	return nil
 }
+
+func (f *fake) Rollback(_ context.Context, q RollbackQuery) (Rollback, error) {
+	if q.Number == 9 {
+		return Rollback{}, errors.New("the history has no number 9")
+	}
+	f.asked = append(f.asked, fmt.Sprintf("rollback %d %v %v", q.Number, q.Watch, q.Factor))
+	return Rollback{Number: 5, From: 3, Watched: q.Watch > 0}, nil
+}
+
+func (f *fake) Watch() Watch { return Watch{State: "good", Number: 5} }
 
 func TestServer(t *testing.T) {
 	path, f := filepath.Join(t.TempDir(), "admin.sock"), &fake{}
@@ -166,5 +177,33 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("got %v, want that the socket is gone", err)
+	}
+}
+
+// TestRollback: what is asked for is read, and what can't be is refused.
+func TestRollback(t *testing.T) {
+	path, f := filepath.Join(t.TempDir(), "admin.sock"), &fake{}
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(f)
+	defer s.Close()
+	c := NewClient(path)
+	for query, want := range map[string]string{"": "rollback 0 0s 2", "number=3&watch=30s&factor=1.5": "rollback 3 30s 1.5"} {
+		var r Rollback
+		f.asked = nil
+		if err := c.Ask("POST", "/v1/rollback", query, nil, &r); err != nil || r.From != 3 || strings.Join(f.asked, ";") != want {
+			t.Errorf("%q: got %+v, %v, asked %v", query, r, err, f.asked)
+		}
+	}
+	for _, query := range []string{"number=0", "number=x", "number=9", "watch=x", "watch=-1s", "watch=2h", "factor=0.5", "factor=NaN", "factor=x"} {
+		if err := c.Ask("POST", "/v1/rollback", query, nil, &Rollback{}); err == nil {
+			t.Errorf("%q: got no error", query)
+		}
+	}
+	var w Watch
+	if err := c.Ask("GET", "/v1/rollback", "", nil, &w); err != nil || w.State != "good" || w.Number != 5 {
+		t.Errorf("got %+v, %v", w, err)
 	}
 }

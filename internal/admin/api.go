@@ -59,6 +59,7 @@ type Limit struct {
 
 // Gateway is what the server asks. An error is told to who asked.
 type Gateway interface {
+	Rollbacks
 	Peers() Peers
 	Key(ctx context.Context, zone, key string) (Key, error)
 	Reset(ctx context.Context, zone, key string) error

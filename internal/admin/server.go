@@ -130,6 +130,7 @@ func routes(g Gateway) http.Handler {
 		}
 		answer(w, struct{}{}, err)
 	})
+	rollbacks(m, g)
 	return m
 }
 

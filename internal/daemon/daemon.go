@@ -102,6 +102,7 @@ func (d *Daemon) start(start opener) error {
 			return err
 		}
 	}
+	d.openPast(l.settings.history)
 	if err := d.openAdmin(l.settings.admin); err != nil {
 		return err
 	}
@@ -121,11 +122,11 @@ func (d *Daemon) start(start opener) error {
 	}
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
-	d.source.swap(newGeneration(l.program))
+	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
 	}
-	return nil
+	return d.privileged(d.beginPast)
 }
 
 // undo gives back what a start that failed had taken.

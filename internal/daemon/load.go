@@ -31,6 +31,7 @@ type builder func(env *phase.Env, cfg *conf.Config, number func(string) int) (pr
 // loaded is a configuration that was read, checked and compiled, with what it holds.
 type loaded struct {
 	config   *conf.Config
+	globals  string
 	errs     *conf.Errors
 	settings settings
 	program  program
@@ -50,6 +51,9 @@ type shared struct {
 	zones    *zones
 	keys     *keys
 	running  atomic.Pointer[loaded] // for who looks from outside
+	tally    tally
+	past     *past    // nil: no configuration is kept; set before anybody asks
+	asks     chan ask // for whoever calls the Daemon's methods
 	sessions *tlsconf.Sessions
 	holds    phase.Holds
 	facts    vars.Facts
@@ -61,7 +65,7 @@ type shared struct {
 
 func newShared(o Options, build builder) *shared {
 	zs := newZones(limitgate.Now)
-	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}}
+	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}, asks: make(chan ask)}
 	s.facts.Now = limitgate.Now
 	s.facts.Connections = s.connections
 	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
@@ -77,16 +81,22 @@ func (s *shared) connections() vars.Connections {
 }
 
 // parse reads and checks a configuration without compiling it.
-func (s *shared) parse() (*conf.Config, *conf.Errors, settings) {
-	o := &s.options
+func (s *shared) parse() (*conf.Config, *conf.Errors, settings) { return parse(&s.options) }
+
+func parse(o *Options) (*conf.Config, *conf.Errors, settings) {
 	cfg, errs := conf.Load(conf.Options{Path: o.file(), Globals: o.Globals, Disk: o.Disk})
 	return cfg, errs, readSettings(o, cfg.Main, errs)
 }
 
-// load reads, checks and compiles a configuration. With faults in errs it holds nothing and must not be run.
-func (s *shared) load() *loaded {
-	l := &loaded{}
-	l.config, l.errs, l.settings = s.parse()
+// load reads, checks and compiles the configuration. With faults in errs it holds nothing and must not be run.
+func (s *shared) load() *loaded { return s.loadAs(s.options.Globals, s.options.Disk) }
+
+// loadAs loads it with other directives of the command line and from other files.
+func (s *shared) loadAs(globals string, disk conf.Disk) *loaded {
+	l := &loaded{globals: globals}
+	o := s.options
+	o.Globals, o.Disk = globals, disk
+	l.config, l.errs, l.settings = parse(&o)
 	if l.errs.Failed() {
 		return l
 	}
