@@ -158,6 +158,9 @@ func (x *exchange) relayCall() bool {
 	}
 	left := x.resp.ContentLength
 	for {
+		if !l.More() && !x.flush() { // also the head: who talks both ways waits for it
+			return false
+		}
 		p, err := l.Data(x.h.readTimeout, x.wait.left)
 		if errors.Is(err, io.EOF) {
 			break
@@ -175,9 +178,6 @@ func (x *exchange) relayCall() bool {
 		}
 		if r.SendBody(p) != nil {
 			x.logUnsent()
-			return false
-		}
-		if !l.More() && !x.flush() {
 			return false
 		}
 	}
