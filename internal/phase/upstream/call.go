@@ -20,6 +20,7 @@ type call struct {
 	sent     int64  // of the connection, before this call
 	received int64
 	counted  bool // the attempt's bytes are
+	alone    bool // the head of the answer is all of it
 }
 
 // tryCall is try for a call.
@@ -103,6 +104,7 @@ func (x *exchange) compose(h *h2link.Head) *fault {
 		}
 	}
 	x.resp.EndComposed(size)
+	x.call.alone = h.End
 	if h.End && x.resp.ContentLength < 0 {
 		x.resp.ContentLength = 0
 	}
