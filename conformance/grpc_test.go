@@ -188,7 +188,7 @@ func TestField95RefusedCalls(t *testing.T) {
 	g, _ := startGRPC(t, gatewaytest.Limitgate(t), s, `
 		location / { limit_req zone=r; grpc_pass u; }
 		location /limitgate.test.Echo/Collect { limit_req zone=r; proxy_pass http://u; }
-		location /limitgate.test.Echo/Expand { error_page 503 =401 /no; limit_req zone=r; grpc_pass u; }`)
+		location = /no { return 401; } location /limitgate.test.Echo/Expand { error_page 503 =401 /no; limit_req zone=r; grpc_pass u; }`)
 	c := grpctest.Dial(t, g.Addr(8080), grpc.WithDefaultServiceConfig(policy))
 	if got := call(t, c, grpctest.Unary, []string{"x"}); got.Code != "OK" {
 		t.Fatalf("the first: %v", got)
