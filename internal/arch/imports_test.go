@@ -33,6 +33,8 @@ var imports = map[string][]string{
 	"internal/h2":               {"internal/header"},
 	"internal/h2link":           {"internal/h2"},
 	"internal/proxyproto":       {},
+	"internal/dns":              {"."},
+	"internal/dns/dnstest":      {},
 	"internal/password":         {},
 	"internal/conf/syntax":      {},
 	"internal/conf":             {".", "internal/conf/syntax"},
@@ -50,14 +52,14 @@ var imports = map[string][]string{
 	"internal/runconf":          {"."},
 	"internal/tempfile":         {"internal/errorlog"},
 	"internal/found":            {".", "adaptive"},
-	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/tempfile", "internal/trust"},
-	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
+	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/openssl", "internal/tempfile", "internal/trust"},
+	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/openssl", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/accesslog":        {"internal/conf", "internal/logformat", "internal/vars"},
 	"internal/edge":             {"internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
 	"internal/phase":            {".", "internal/found", "internal/conf", "internal/override", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
-	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars"},
+	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/openssl", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars"},
 	"internal/daemon":           {".", "internal/found", "guard", "internal/admin", "internal/history", "internal/lint", "internal/override", "internal/printable", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
@@ -89,7 +91,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/h2", "internal/h2link", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/dns", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/h2", "internal/h2link", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
@@ -135,21 +137,23 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
-	"retry/grpcretry":     {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
-	"grpclimit":           {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
-	"rediszone":           {"github.com/redis/rueidis"},
-	"internal/edge/h1":    {"golang.org/x/sys"},
-	"internal/h2":         {"golang.org/x/net"},
-	"internal/h2link":     {"golang.org/x/net"},
-	"internal/grpctest":   {"google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/daemon":     {"golang.org/x/sys"},
-	"internal/accesslog":  {"github.com/klauspost/compress"},
-	"internal/rls/shared": {"github.com/redis/rueidis"},
-	"internal/rls/serve":  {"github.com/envoyproxy/go-control-plane", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/rls/config": {"go.yaml.in/yaml/v3"},
-	"internal/password":   {"golang.org/x/crypto"},
-	"internal/proxyproto": {"github.com/pires/go-proxyproto"},
-	"cmd/limitgate":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"retry/grpcretry":      {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
+	"grpclimit":            {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
+	"rediszone":            {"github.com/redis/rueidis"},
+	"internal/edge/h1":     {"golang.org/x/sys"},
+	"internal/h2":          {"golang.org/x/net"},
+	"internal/h2link":      {"golang.org/x/net"},
+	"internal/grpctest":    {"google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/daemon":      {"golang.org/x/sys"},
+	"internal/accesslog":   {"github.com/klauspost/compress"},
+	"internal/rls/shared":  {"github.com/redis/rueidis"},
+	"internal/rls/serve":   {"github.com/envoyproxy/go-control-plane", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/rls/config":  {"go.yaml.in/yaml/v3"},
+	"internal/dns":         {"golang.org/x/net"},
+	"internal/dns/dnstest": {"golang.org/x/net"},
+	"internal/password":    {"golang.org/x/crypto"},
+	"internal/proxyproto":  {"github.com/pires/go-proxyproto"},
+	"cmd/limitgate":        {"github.com/spf13/cobra", "github.com/spf13/pflag"},
 }
 
 func TestModulesOfOthersStayWhereTheyBelong(t *testing.T) {

@@ -74,7 +74,7 @@ var missing = [...]struct{ lost, names string }{
 		"auth_request auth_request_set secure_link secure_link_md5 " +
 			"secure_link_secret disable_symlinks"},
 	{"requests would be read, answered or logged in another way",
-		"early_hints keepalive_min_timeout max_headers msie_refresh post_action resolver resolver_timeout " +
+		"early_hints keepalive_min_timeout max_headers msie_refresh post_action " +
 			"subrequest_output_buffer_size"},
 	{"answers would not be compressed as asked",
 		"gunzip gunzip_buffers"},
@@ -93,8 +93,7 @@ var missing = [...]struct{ lost, names string }{
 			"geoip_proxy_recursive modern_browser modern_browser_value referer_hash_bucket_size " +
 			"referer_hash_max_size valid_referers"},
 	{"connections would not be encrypted as asked",
-		"ssl_certificate_cache ssl_certificate_compression ssl_client_certificate ssl_conf_command ssl_crl ssl_ech_file ssl_ocsp " +
-			"ssl_ocsp_cache ssl_ocsp_responder ssl_session_ticket_key ssl_verify_client ssl_verify_depth"},
+		"ssl_ech_file"},
 	{"clients would be served by another version of HTTP",
 		"http2_body_preread_size http2_chunk_size http2_idle_timeout http2_max_concurrent_pushes " +
 			"http2_max_concurrent_streams http2_max_field_size http2_max_header_size http2_max_requests " +

@@ -122,6 +122,7 @@ func (d *Daemon) start(start opener) error {
 	}
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
+	l.watch()
 	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"os"
 	"sync/atomic"
@@ -20,6 +21,8 @@ import (
 // program is a compiled configuration as the daemon sees it.
 type program interface {
 	edge.Program
+	// Watch keeps up to date what the program knows only for a time, until ctx is over.
+	Watch(ctx context.Context)
 	// Close gives up what the program keeps, such as idle upstream connections, once its last request has ended.
 	Close() error
 }
@@ -41,6 +44,7 @@ type loaded struct {
 	zones    *zoneUse
 	temp     *tempfile.Set
 	limits   *phase.KnownLimits
+	unwatch  func() // nil: it does not run
 }
 
 // shared is what all configurations of a process have in common.
@@ -144,8 +148,23 @@ func (l *loaded) makeFolders() error {
 	return l.temp.Make(uid)
 }
 
+// watch begins the program's watch over what it knows for a time.
+func (l *loaded) watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	// Owned by l, ends when it is closed.
+	go func() {
+		defer close(over)
+		l.program.Watch(ctx)
+	}()
+	l.unwatch = func() { cancel(); <-over }
+}
+
 // close gives up what the configuration holds.
 func (l *loaded) close() error {
+	if l.unwatch != nil {
+		l.unwatch()
+	}
 	err := l.program.Close()
 	l.zones.close()
 	return errors.Join(err, l.files.Close())

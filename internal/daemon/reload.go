@@ -129,6 +129,7 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
 	// Before the swap: what comes in on a listener that goes is still the old program's.
 	err = errors.Join(err, d.closeUnlisted(next))
+	next.watch()
 	g := d.source.swap(newGeneration(next.program, &d.tally))
 	for name := range opened {
 		d.accept(d.sockets[name])

@@ -59,6 +59,11 @@ type Env struct {
 	founds map[string]*found.Table
 }
 
+// TLS returns what the TLS side of servers and of upstreams is compiled with.
+func (e *Env) TLS() *tlsconf.Env {
+	return &tlsconf.Env{Vars: e.Vars, Errors: e.Errors, Sessions: e.Sessions, Dir: e.Dir}
+}
+
 // Zones hands out zones by name. The same name gives the same state in every program of a process.
 type Zones interface {
 	// Zone returns the zone that a configuration describes, made or resized. A zone that lives under another key is refused,

@@ -111,7 +111,8 @@ func (c *compiler) compile(s *conf.Scope) {
 		h[phase.ServerRewrite] = rewrite.Compile(c.env, s, c.program, c.index)
 		locations := match.Compile(c.env, s, c.index)
 		h[phase.Match] = locations
-		c.program.servers = append(c.program.servers, server{scope: c.index[s], locations: locations, tls: c.tls(s)})
+		secured, clients := c.tls(s)
+		c.program.servers = append(c.program.servers, server{scope: c.index[s], locations: locations, tls: secured, clients: clients})
 	case conf.Location:
 		h[phase.Rewrite] = rewrite.Compile(c.env, s, c.program, c.index)
 		_, out.internal = s.Get("internal")

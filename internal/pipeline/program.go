@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/phase"
@@ -55,6 +56,7 @@ type server struct {
 	scope     int
 	locations *match.Locations
 	tls       *tlsconf.Server // nil: it has none of its own
+	clients   *tlsconf.Clients
 }
 
 // Listens returns the sockets the program is to be served on, each with one address and one port.
@@ -76,6 +78,13 @@ func (p *Program) Place(numbers []int) {
 func (p *Program) Close() {
 	if p.upstreams != nil {
 		_ = p.upstreams.Close() // closing a connection that nobody uses has nothing to lose
+	}
+}
+
+// Watch looks up anew what the program knows only for a time: the addresses of servers with resolve. It returns when ctx is over.
+func (p *Program) Watch(ctx context.Context) {
+	if p.upstreams != nil {
+		p.upstreams.Watch(ctx)
 	}
 }
 

@@ -57,9 +57,12 @@ func (j *journey) begin(a *address) int {
 	r.Slots = slices.Grow(r.Slots[:0], j.p.slots)[:j.p.slots]
 	clear(r.Slots)
 	r.Server = a.fallback
+	encrypted := r.Conn.TLS != nil && a.head.TLS != nil
+	elsewhere := false
 	switch {
 	case r.Fault.Status == 0:
 		r.Server = a.names.Find(r)
+		elsewhere = encrypted && j.misdirected(a)
 	case r.Conn.TLS != nil:
 		r.Server = j.p.chosen(a, r.Conn)
 	}
@@ -76,7 +79,12 @@ func (j *journey) begin(a *address) int {
 			r.Fail(statusToHTTPS)
 			return j.fail()
 		}
-		if !j.question(a) {
+		if elsewhere {
+			r.Logf(errorlog.Info, "client attempted to request the server name different from the one that was negotiated%s", readingHead)
+			r.Fail(statusMisdirected)
+			return j.fail()
+		}
+		if encrypted && !j.identified(a) || !j.question(a) {
 			return j.fail()
 		}
 		return atStart

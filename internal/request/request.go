@@ -5,14 +5,18 @@ package request
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/header"
+	"github.com/limitgate/limitgate/internal/openssl"
 )
 
 // Request is one request and its answer. It belongs to the goroutine that serves it, from the edge's Reset to the end of
@@ -56,6 +60,9 @@ type Request struct {
 
 	// ClientAddr is who the request is counted for: the peer until the realip phase learns better. Port 0 means unknown.
 	ClientAddr netip.AddrPort
+
+	// Judged is what the client's certificate is worth for the server that answers; nil: there is none, or nobody has looked.
+	Judged *Judgement
 
 	// Where the request stands in the program.
 	Server    int // index of the server
@@ -178,11 +185,33 @@ type TLS struct {
 	Protocol   string // "TLSv1.3"
 	Cipher     string // in OpenSSL's words
 	Curve      string // of the key exchange; "" for none
+	ALPN       string // the protocol that was agreed on; "" for none
 	Reused     bool   // a session was taken up again
+	SessionID  string // in hexadecimal digits; "" for a session that is not kept
 
-	// Chosen is the server that the name stands for in the program By, for that program alone.
+	// What the client offered, in its order.
+	Suites []uint16
+	Groups []tls.CurveID
+
+	// Peer is the client's certificate and those behind it as it sent them; nil: it sent none. That it has the key to the first
+	// one is sure, nothing else.
+	Peer []*x509.Certificate
+	ID   *openssl.Identity // of the first one; nil without
+
+	// Chosen is the server that the name stands for in the program By, for that program alone. Asked is the name in lower case;
+	// "" where none is called so, and it is the default server.
 	Chosen int
+	Asked  string
 	By     any
+
+	// Judged is what was found of Peer last.
+	Judged atomic.Pointer[Judgement]
+}
+
+// Judgement is what a client's certificates are worth, by somebody's authorities.
+type Judgement struct {
+	By    any                 // whose authorities
+	Fault openssl.VerifyError // 0: they are trusted
 }
 
 // Attempt is one try at an upstream peer, for the $upstream_* variables. One without an Addr is none: it stands between those

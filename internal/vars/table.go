@@ -101,7 +101,7 @@ func unknownHelp(name string) string {
 
 // missing are variables of nginx without a fact behind them here; a trailing underscore stands for a family.
 var missing = [...]string{"connections_active", "connections_reading",
-	"connections_writing", "connections_waiting", "proxy_protocol_tlv_", "ssl_", "geoip_", "uid_", "secure_link",
+	"connections_writing", "connections_waiting", "proxy_protocol_tlv_", "ssl_sigalgs", "ssl_client_sigalg", "ssl_server_cert_type", "ssl_ech_", "geoip_", "uid_", "secure_link",
 	"secure_link_expires", "slice_range", "invalid_referer", "date_local", "date_gmt", "modern_browser",
 	"ancient_browser", "msie", "jwt_", "request_port", "is_request_port", "fastcgi_"}
 

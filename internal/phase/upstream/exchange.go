@@ -178,6 +178,9 @@ func (x *exchange) serve() phase.Next {
 	x.bind()
 	x.separate()
 	x.watch()
+	if next, ok := x.settle(); !ok {
+		return next
+	}
 	for {
 		now := x.set.now()
 		if x.first == 0 {
@@ -395,7 +398,7 @@ func (x *exchange) giveBack(failed bool) bool {
 	p := x.peer
 	x.peer = nil
 	var now limitgate.Time
-	if failed { // the clock is not read for what has no date
+	if failed || p.slow.over > 0 { // the clock is not read for what has no date
 		now = x.set.now()
 	}
 	return x.choice.done(p, failed, now)
