@@ -33,6 +33,7 @@ func (d *Daemon) turn(t turn) error {
 	err := d.privileged(func() error {
 		was := d.current
 		err := d.reload(t)
+		d.observed.reloaded(d.current != was)
 		if d.current == was {
 			d.refused(t.how, err)
 		}
@@ -129,6 +130,8 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
 	// Before the swap: what comes in on a listener that goes is still the old program's.
 	err = errors.Join(err, d.closeUnlisted(next))
+	d.observed.meters.Keep(next.zones.has)
+	d.observed.generations.Add(1)
 	next.watch()
 	g := d.source.swap(newGeneration(next.program, &d.tally))
 	for name := range opened {
@@ -183,6 +186,7 @@ func (d *Daemon) closeUnlisted(next *loaded) error {
 func (d *Daemon) end(g *generation, l *loaded) {
 	l.log.Write(errorlog.Notice, 0, "gracefully shutting down")
 	<-g.ended
+	d.observed.generations.Add(-1)
 	l.log.Write(errorlog.Notice, 0, "exiting")
 	l.log.Write(errorlog.Notice, 0, "exit")
 	if err := l.close(); err != nil {
