@@ -146,7 +146,9 @@ func (t *Table) Setter(name string) (Setter, error) {
 	}
 	switch name {
 	case "args":
-		return func(r *request.Request, value []byte) { r.Args = value }, nil
+		return func(r *request.Request, value []byte) {
+			r.Args, r.Rewritten = value, true // what the client asked for is no longer what an upstream is
+		}, nil
 	case "limit_rate":
 		return setLimitRate, nil
 	}
