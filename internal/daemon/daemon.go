@@ -124,6 +124,7 @@ func (d *Daemon) start(start opener) error {
 	}
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
+	d.observed.generations.Add(1)
 	l.watch()
 	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
@@ -132,6 +133,7 @@ func (d *Daemon) start(start opener) error {
 	if err := d.privileged(d.beginPast); err != nil {
 		return err
 	}
+	d.watchSelf()
 	d.work.Add(1)
 	// Owned by d, ends with it.
 	go func() {
@@ -225,6 +227,7 @@ func (d *Daemon) privileged(do func() error) error {
 // Shutdown stops accepting, closes idle connections, lets active requests finish, and closes the daemon. ctx cuts the wait
 // short.
 func (d *Daemon) Shutdown(ctx context.Context) error {
+	d.observed.draining.Store(true)
 	d.say(errorlog.Notice, "gracefully shutting down")
 	err := d.stopListening()
 	if t := d.current.settings.shutdown; t > 0 {
@@ -234,6 +237,7 @@ func (d *Daemon) Shutdown(ctx context.Context) error {
 	}
 	// A wait that was cut short is no failure: what is left is cut off below.
 	_ = d.engine.Shutdown(ctx)
+	d.current.program.Drain(ctx)
 	return errors.Join(err, d.Close())
 }
 

@@ -27,8 +27,8 @@ func (r *Request) Side(s rollout.Side) {
 	r.Canary |= c // the two together are mixed
 }
 
-// Follow has a rollout count the request, when it ends, as one that a limit of the rollout was asked about.
-func (r *Request) Follow(l *rollout.Live, s rollout.Side, refused bool) {
+// Enrol has a rollout count the request, when it ends, as one that a limit of the rollout was asked about.
+func (r *Request) Enrol(l *rollout.Live, s rollout.Side, refused bool) {
 	for i := range r.Rollouts {
 		if r.Rollouts[i].Of(l) {
 			r.Rollouts[i].Join(s, refused)

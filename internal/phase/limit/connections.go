@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
@@ -48,6 +49,7 @@ func (h *handler) places(r *request.Request, rd *round) phase.Next {
 	if !v.Admitted() {
 		l.list = l.list[:v.Leg+1] // those behind the one that refused were not asked
 	}
+	l.count(r, dryRun, v.Admitted())
 	l.keepStores(r)
 	if r.Report != nil {
 		l.report(r, &v, dryRun)
@@ -82,7 +84,12 @@ func (h *handler) crowded(r *request.Request, m *limit, v *limitgate.Verdict, dr
 		after = retryAfter
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 	}
+	m.said(after, &v.Decision)
 	r.Fail(m.group.answer(v.Decision))
-	h.refusal.add(r, m.zone, after)
+	if isCall(r) {
+		refuseCall(r, saysAtOnce, time.Duration(after)*time.Second)
+	} else {
+		h.refusal.add(r, m.zone, after)
+	}
 	return phase.Fail
 }

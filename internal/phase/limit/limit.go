@@ -92,6 +92,7 @@ func (h *handler) decide(r *request.Request, rd *round) (time.Duration, phase.Ne
 	if err != nil {
 		return 0, undecided(r, err)
 	}
+	l.count(r, rd.dryRun, v.Admitted())
 	m := l.terms[v.Leg].of // the limit that bound
 	if r.Report != nil {
 		l.report(r, &v, rd.dryRun)
@@ -121,6 +122,7 @@ func (h *handler) decideOne(r *request.Request, rd *round, m *limit, i int) (tim
 	t := m.own.of(&m.fixed, limitgate.BytesKey(key), r.Now)
 	if t.limiter == nil {
 		d := limitgate.Decision{Outcome: limitgate.Rejected, Excess: 1000}
+		m.count(r, &d, limitgate.BytesKey(key), rd.dryRun, false)
 		k.mark(r, statusOf(&d, false, rd.dryRun))
 		m.follow(r, rd.dryRun, &d)
 		return h.follow(r, m, &d, rd.dryRun)
@@ -129,6 +131,7 @@ func (h *handler) decideOne(r *request.Request, rd *round, m *limit, i int) (tim
 	if err != nil {
 		return 0, undecided(r, err)
 	}
+	m.count(r, &d, limitgate.BytesKey(key), rd.dryRun, d.Admitted())
 	m.keepStore(r, d)
 	k.keepLeft(r, d.Remaining)
 	k.mark(r, statusOf(&d, d.Admitted(), rd.dryRun))
@@ -164,21 +167,26 @@ func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision, dr
 	if dryRun {
 		return phase.Continue
 	}
-	after := int64(0)
-	if wait := d.RetryAfter(); wait > 0 {
+	after, wait := int64(0), d.RetryAfter()
+	if wait > 0 {
 		after = limitfields.Seconds(wait)
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 		if r.Report != nil {
 			r.Report.RetryAfter = after
 		}
 	}
+	m.said(after, d)
 	if m.held != nil && r.Report == nil && d.Fallback() != limitgate.FailClosed && !m.holdBack(r) {
 		r.Logf(errorlog.Info, "client prematurely closed connection")
 		r.Leave(499)
 		return phase.Done
 	}
 	r.Fail(g.answer(*d))
-	h.refusal.add(r, m.zone, after)
+	if isCall(r) {
+		refuseCall(r, saysTooMany, wait)
+	} else {
+		h.refusal.add(r, m.zone, after)
+	}
 	return phase.Fail
 }
 
