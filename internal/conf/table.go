@@ -31,6 +31,7 @@ func Groups() []Group {
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
 		{"TLS", "TLS towards clients, on addresses that listen with ssl.", sslSpecs()},
+		{"HTTP/2", "", http2Specs()},
 		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},
 		{"Buffers", "", bufferSpecs()},
 		{"Upstreams", "", upstreamSpecs()},

@@ -48,6 +48,5 @@ func sslAcceptedRows() []acceptedRow {
 		{names: []string{"ssl_trusted_certificate"}, contexts: httpToServer, min: 1, max: 1, status: Accepted,
 			why: "it serves to check OCSP answers and clients' certificates, and there are neither"},
 		{names: []string{"ssl_early_data"}, contexts: httpToServer, min: 1, max: 1, check: checkFlag, status: Accepted, why: "early data is never taken: a client sends it again after the handshake"},
-		{names: []string{"http2"}, contexts: httpToServer, min: 1, max: 1, check: checkFlag, status: Accepted, why: "only HTTP/1 is served here, which every client of HTTP/2 speaks too"},
 	}
 }
