@@ -64,10 +64,16 @@ INPROCESS = $$(go list ./... | grep -v -e /conformance -e /examples)
 # Packages with long tests of one goroutine, which the race detector skips (racing.Alone).
 ALONE = $$(git grep -l 'racing[.]Alone(t)' -- '*_test.go' | grep -v ^memzone/ | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
+# Scripts of the command line that serve. Those that read and print have one goroutine, and start many processes, which the race detector
+# makes slow.
+SERVING := TestScripts/(daemon|run|signals|rlsserve|decision)$$
+
 # Everything in one process, under the race detector and in random order; then the tests that count allocations and system
 # calls, which the detector would spoil, those it would make long, and the zone with yields between any two of its steps.
 check:
-	go test -race -shuffle=on $(INPROCESS)
+	go test -race -shuffle=on $$(go list ./... | grep -v -e /conformance -e /examples -e /cmd/limitgate)
+	go test -race -run '$(SERVING)' ./cmd/limitgate
+	go test ./cmd/limitgate
 	go test -run 'Alloc|Garbage|Cost' $(INPROCESS)
 	go test $(ALONE)
 	go test -tags inject ./memzone
@@ -79,7 +85,7 @@ stress:
 
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:
-	go test -p 1 -shuffle=on ./conformance ./examples
+	go test -p 1 -parallel 4 -shuffle=on ./conformance ./examples
 
 # What is tested with modules that are no dependency of limitgate: httplimit under routers of others, sqllimit with a PostgreSQL through
 # pgx, grpclimit before ghz. Each is a module of its own, whose go.mod follows the product's. Where its modules can't be fetched it is

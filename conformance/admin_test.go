@@ -56,6 +56,7 @@ func must(t *testing.T, g *gatewaytest.Gateway, args ...string) string {
 
 // TestKeys: what an operator sets for a key through one instance holds in all of them within a second, and after a restart.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	a, b := operated(t, server.URL()), operated(t, server.URL())
 	passed := func(g *gatewaytest.Gateway, path string, n int) int { return statuses(t, g, path, n)[404] }
@@ -116,6 +117,7 @@ func TestKeys(t *testing.T) {
 
 // TestPeers: instances see each other, and who is gone is gone soon.
 func TestPeers(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	a, b := operated(t, server.URL()), operated(t, server.URL())
 	count := func(n int) {

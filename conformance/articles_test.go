@@ -74,6 +74,7 @@ func TestTwentyASecondForFiveSeconds(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []string{"burst=5", "burst=5 nodelay"} {
 		t.Run(limit, func(t *testing.T) {
+			t.Parallel()
 			both(t, reqConf("10r/s", limit), func(t *testing.T, g *gatewaytest.Gateway) {
 				answers := every(50*time.Millisecond, 100, g.URL(8080, "/"))
 				// 1 + burst + 10 * 4.95 s, and one either way for a machine that sends late.

@@ -74,6 +74,7 @@ func paced(t *testing.T, url string, n int, every time.Duration) (got map[int]in
 // TestField85: a store that is stopped and answers nothing costs a decision the deadline at most, nothing once it is spared, and the
 // fallback decides.
 func TestField85(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	g := outage(t, server.URL())
 	known(t, server, 1)
@@ -94,6 +95,7 @@ func TestField85(t *testing.T) {
 
 // TestField86: a store that is killed: an open limit lets pass and says so, a closed one answers 503, and nothing is 500.
 func TestField86(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	g := outage(t, server.URL())
 	known(t, server, 1)
@@ -124,6 +126,7 @@ func TestField86(t *testing.T) {
 // TestField87: a store that is slower than the deadline: what is decided without it is counted and told, and no failure looks like a
 // refusal by the limit.
 func TestField87(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
 	g := outage(t, proxy.URL()+" timeout=20ms")

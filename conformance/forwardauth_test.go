@@ -180,6 +180,7 @@ http {
 
 // A limit that delays holds the answer back, and with it nginx's own client; what is asked about is then served.
 func TestAQuestionWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
 	limits := gatewaytest.Start(t, gatewaytest.Limitgate(t), `error_log logs/error.log info;
 events {}
 http {

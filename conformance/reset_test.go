@@ -15,6 +15,7 @@ import (
 // How a connection ends under reset_timedout_connection: with a reset where the client was too slow or gets 444, and as
 // usual where it only was idle.
 func TestResetsSideBySide(t *testing.T) {
+	t.Parallel()
 	const conf = `error_log logs/error.log info; events {} http { access_log off; client_header_timeout 200ms; client_body_timeout 200ms; keepalive_timeout 100ms;
 		server { listen 127.0.0.1:@8080@; reset_timedout_connection on; location /r { return 200 x; } location /444 { return 444; } location /p { proxy_pass http://127.0.0.1:@8081@; }
 			location /off { reset_timedout_connection off; location /off/444 { return 444; } } }

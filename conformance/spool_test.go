@@ -108,6 +108,7 @@ func TestUpstreamIsFreeThoughTheClientIsSlow(t *testing.T) {
 
 // What both gateways say of an answer that goes to a file.
 func TestSpooledSideBySide(t *testing.T) {
+	t.Parallel()
 	addr, _, _ := timed(t, 12<<20)
 	name := regexp.MustCompile(`proxy_temp/\d/\d\d/\d{10}`)
 	run := func(b gatewaytest.Binary) []string {

@@ -98,6 +98,7 @@ func TestOneLimitAcrossInstances(t *testing.T) {
 
 // TestStoreDownAtStart: the gateway starts, says so, applies the policy of each limit, and finds the store when it comes.
 func TestStoreDownAtStart(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
 	g := instance(t, server.URL(), sharedZone, "limit_req zone=one burst=9 nodelay fail=closed;")
@@ -122,6 +123,7 @@ func TestStoreDownAtStart(t *testing.T) {
 // TestReloadChangesStores: a store that a reload leaves as it is keeps its connections, another one takes its place, and the old one
 // is closed with the last request of its generation.
 func TestReloadChangesStores(t *testing.T) {
+	t.Parallel()
 	one, other := redistest.Start(t), redistest.Start(t)
 	g := instance(t, one.URL(), sharedZone, "limit_req zone=one burst=9 nodelay;")
 	if got := statuses(t, g, "/?key=k", 12); got[404] != 10 {
@@ -182,6 +184,7 @@ func figure(t testing.TB, s *redistest.Server, name string) int {
 // TestPlacesWithoutTheStore: places that are taken while the store is out are given up, and those taken before are given back when
 // it answers again.
 func TestPlacesWithoutTheStore(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	var held atomic.Pointer[sync.WaitGroup]
 	back := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -275,6 +278,7 @@ func TestLease(t *testing.T) {
 // TestLeaseReset: a key that is reset through one instance is new in the other within a second: what that has borrowed is given up, and
 // what it knew of it.
 func TestLeaseReset(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	member := func() *gatewaytest.Gateway {
 		return gatewaytest.Start(t, gatewaytest.Limitgate(t), fmt.Sprintf(`events {}

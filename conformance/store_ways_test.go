@@ -19,6 +19,7 @@ import (
 
 // TestStoreOverTLS: rediss:// goes by the authority in ca=; by no other, and by no other name.
 func TestStoreOverTLS(t *testing.T) {
+	t.Parallel()
 	dir, port := t.TempDir(), gatewaytest.FreePort(t)
 	certificate, key := gatewaytest.Certificate(t, "ecdsa", "localhost")
 	other, _ := gatewaytest.Certificate(t, "ecdsa", "localhost")
@@ -83,6 +84,7 @@ func listed(t *testing.T) []string {
 // TestStoreOfAListedUser: what docs/shared-limits.md says a user needs is enough for all, and without what only the roster and the numbers
 // of keys need, the limits hold all the same, and it is told.
 func TestStoreOfAListedUser(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	server.Do(listed(t)...)
 	g := gatewaytest.Prepare(t, gatewaytest.Limitgate(t), fmt.Sprintf(`events {}
@@ -155,6 +157,7 @@ func reconfigure(t *testing.T, g *gatewaytest.Gateway, line string, change ...st
 
 // TestKeysOutliveARefusedReload: what operators set for keys holds on after a reload that names another store and comes to nothing.
 func TestKeysOutliveARefusedReload(t *testing.T) {
+	t.Parallel()
 	server, other := redistest.Start(t), redistest.Start(t)
 	g := operated(t, server.URL())
 	must(t, g, "key", "set", "one", "k", "burst=7")
@@ -170,6 +173,7 @@ func TestKeysOutliveARefusedReload(t *testing.T) {
 
 // TestPeersOutliveAReload: where the store is out and a reload changes its directive, an instance still gives its share only.
 func TestPeersOutliveAReload(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	limit := "limit_req zone=one burst=9 nodelay fail=local;"
 	a := instance(t, server.URL()+" timeout=40ms", sharedZone, limit)
@@ -184,6 +188,7 @@ func TestPeersOutliveAReload(t *testing.T) {
 
 // TestPeersOfTheDead: an instance that was killed counts no more eight seconds after it last signed.
 func TestPeersOfTheDead(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	a, b := operated(t, server.URL()), operated(t, server.URL())
 	count := func(n int) func() bool {

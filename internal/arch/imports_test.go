@@ -31,6 +31,7 @@ var imports = map[string][]string{
 	"internal/header":           {},
 	"internal/h1":               {"internal/header"},
 	"internal/h2":               {"internal/header"},
+	"internal/h2link":           {"internal/h2"},
 	"internal/proxyproto":       {},
 	"internal/password":         {},
 	"internal/conf/syntax":      {},
@@ -78,6 +79,7 @@ var imports = map[string][]string{
 	"internal/rls/serve":        {".", "internal/rls/config", "internal/rls/decide", "internal/rls/load", "internal/rls/match", "internal/rls/stats"},
 	"internal/rls/simulate":     {".", "memzone", "internal/rls/config", "internal/rls/decide", "internal/rls/load", "internal/rls/match", "internal/rls/settings", "internal/rls/stats", "internal/rls/tally"},
 	"internal/gatewaytest":      {},
+	"internal/grpctest":         {},
 	"internal/redistest":        {"internal/gatewaytest"},
 	"cmd/limitgate":             {".", "memzone", "rediszone", "internal/admin", "internal/override", "internal/store", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/printable", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog", "internal/rls/..."},
 	"examples":                  {},
@@ -87,7 +89,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/h2", "internal/h2link", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
@@ -139,6 +141,8 @@ var outsiders = map[string][]string{
 	"internal/edge/h1":    {"golang.org/x/sys"},
 	"internal/edge/h2":    {"golang.org/x/net"},
 	"internal/h2":         {"golang.org/x/net"},
+	"internal/h2link":     {"golang.org/x/net"},
+	"internal/grpctest":   {"google.golang.org/grpc", "google.golang.org/protobuf"},
 	"internal/daemon":     {"golang.org/x/sys"},
 	"internal/accesslog":  {"github.com/klauspost/compress"},
 	"internal/rls/shared": {"github.com/redis/rueidis"},

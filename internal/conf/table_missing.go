@@ -62,10 +62,7 @@ var missing = [...]struct{ lost, names string }{
 			"memcached_next_upstream memcached_next_upstream_timeout memcached_next_upstream_tries memcached_pass " +
 			"memcached_read_timeout memcached_send_timeout memcached_socket_keepalive"},
 	{"what a gRPC service should answer would not be answered",
-		"grpc_bind grpc_buffer_size grpc_connect_timeout grpc_hide_header grpc_ignore_headers " +
-			"grpc_intercept_errors grpc_next_upstream grpc_next_upstream_timeout grpc_next_upstream_tries " +
-			"grpc_pass grpc_pass_header grpc_read_timeout grpc_send_timeout grpc_set_header grpc_socket_keepalive " +
-			"grpc_ssl_certificate grpc_ssl_certificate_cache grpc_ssl_certificate_key grpc_ssl_ciphers " +
+		"grpc_ssl_certificate grpc_ssl_certificate_cache grpc_ssl_certificate_key grpc_ssl_ciphers " +
 			"grpc_ssl_conf_command grpc_ssl_crl grpc_ssl_name grpc_ssl_password_file grpc_ssl_protocols " +
 			"grpc_ssl_server_name grpc_ssl_session_reuse grpc_ssl_trusted_certificate grpc_ssl_verify " +
 			"grpc_ssl_verify_depth"},

@@ -18,7 +18,7 @@ type UpstreamServer struct {
 	At          Pos
 }
 
-// ProxyPass is a proxy_pass directive.
+// ProxyPass is a proxy_pass or grpc_pass directive.
 type ProxyPass struct {
 	Text   string   // as written
 	Vars   bool     // it holds variables; the other fields are empty then
@@ -97,6 +97,29 @@ func ReadProxyPass(d *Directive, errs *Errors) (ProxyPass, bool) {
 	if e.Unix != "" {
 		p.Named = "unix:" + e.Unix
 	}
+	return p, true
+}
+
+// ReadGRPCPass reads a grpc_pass directive: the scheme may be left out, no path follows, and there is no default port.
+func ReadGRPCPass(d *Directive, errs *Errors) (ProxyPass, bool) {
+	p := ProxyPass{Text: d.Arg(0), At: d.Pos}
+	if hasVariable(p.Text) {
+		p.Vars = true
+		return p, true
+	}
+	rest := p.Text
+	switch {
+	case len(rest) >= 7 && strings.EqualFold(rest[:7], "grpc://"):
+		rest = rest[7:]
+	case len(rest) >= 8 && strings.EqualFold(rest[:8], "grpcs://"):
+		rest, p.TLS = rest[8:], true
+	}
+	e, fault := ParseEndpoint(rest, 0)
+	if fault != "" {
+		errs.Add(d.At(0), fault+` in upstream "`+rest+`"`, "write grpc://HOST:PORT, grpc://unix:PATH or the name of an upstream block")
+		return p, false
+	}
+	p.Target, p.Named = e, rest
 	return p, true
 }
 

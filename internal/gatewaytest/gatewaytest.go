@@ -148,14 +148,16 @@ var ports = sync.OnceValue(func() *atomic.Int64 {
 // FreePort gives a loopback port that nothing listens on, and that no other test of the process is given.
 func FreePort(t testing.TB) string {
 	t.Helper()
+	var err error
 	for range 100 {
 		p := strconv.Itoa(firstPort + int(ports().Add(1)%(lastPort-firstPort)))
-		if ln, err := net.Listen("tcp", "127.0.0.1:"+p); err == nil {
+		var ln net.Listener
+		if ln, err = net.Listen("tcp", "127.0.0.1:"+p); err == nil {
 			ln.Close()
 			return p
 		}
 	}
-	t.Fatalf("no free port between %d and %d", firstPort, lastPort)
+	t.Fatalf("no free port between %d and %d: %v", firstPort, lastPort, err)
 	return ""
 }
 

@@ -64,7 +64,7 @@ func compileTarget(env *phase.Env, s *conf.Scope, index map[*conf.Scope]int) *ta
 		noRegexp: s.Place.Modifier == conf.NoRegexp,
 	}
 	// Only the handlers that pass a request on set auto_redirect; for files the folder itself answers.
-	if len(s.Own("proxy_pass")) > 0 && !s.Place.IsRegexp() && strings.HasSuffix(s.Place.Pattern, "/") {
+	if len(s.Own("proxy_pass", "grpc_pass")) > 0 && !s.Place.IsRegexp() && strings.HasSuffix(s.Place.Pattern, "/") {
 		t.slash = request.AppendPath(nil, []byte(s.Place.Pattern))
 	}
 	return t

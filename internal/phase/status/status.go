@@ -12,15 +12,17 @@ import (
 // handler answers with numbers.
 type handler struct{ count func() vars.Connections }
 
-// Compile returns the handler of a scope, or nil where another one answers. As in nginx, of stub_status and proxy_pass in one
-// place the later one does; a proxy_pass may also stand in a block inside.
+// Compile returns the handler of a scope, or nil where another one answers. As in nginx, of stub_status and what passes requests
+// on in one place the later one does; that may also stand in a block inside.
 func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	d, found := s.Get("stub_status")
 	if !found {
 		return nil
 	}
-	if other, found := s.Get("proxy_pass"); found && (other.Scope != d.Scope || other.Pos.Order > d.Pos.Order) {
-		return nil
+	for _, name := range [...]string{"proxy_pass", "grpc_pass"} {
+		if other, found := s.Get(name); found && (other.Scope != d.Scope || other.Pos.Order > d.Pos.Order) {
+			return nil
+		}
 	}
 	return &handler{env.Vars.Connections}
 }

@@ -119,14 +119,18 @@ func (x *exchange) partSpooled() {
 // endPump ends the pump, if there is one. Where the peer answered before it had the body the client may still be sending it.
 func (x *exchange) endPump() {
 	x.pump.finish()
-	x.partly = (x.more || x.stored) && !x.pump.whole
-	if x.partly && x.more {
+	x.partly = (x.more || x.stored) && !x.pump.whole // of a call the connection knows better
+	if x.partly && x.more && x.r.Major < 2 {         // a stream of HTTP/2 ends by itself
 		x.r.Response.Close, x.r.Response.Linger = true, true
 	}
 }
 
 // save keeps the connection where both sides want that and nothing of the answer is left on it, and closes it otherwise.
 func (x *exchange) save() {
+	if x.c.link != nil {
+		x.saveCall()
+		return
+	}
 	k := x.choice.g.idle
 	if k == nil || !x.resp.KeepAlive || x.start != x.end || x.partly || x.gone.Load() {
 		x.drop()

@@ -22,8 +22,32 @@ func Open(env *phase.Env, http *conf.Scope) *Set {
 	return s
 }
 
-// Compile returns the handler of a scope, or nil where no proxy_pass is in force.
+// Compile returns the handler of a scope, or nil where neither proxy_pass nor grpc_pass is in force. Of both in one place the
+// later counts, as in nginx, and one in a block inside before that of the location.
 func (s *Set) Compile(env *phase.Env, scope *conf.Scope) phase.Handler {
+	h := s.compileProxy(env, scope)
+	c := s.compileCalls(env, scope)
+	switch {
+	case h == nil && c == nil:
+		return nil
+	case c == nil || h != nil && answersFirst(scope, "proxy_pass", "grpc_pass"):
+		return h
+	}
+	return c
+}
+
+// answersFirst reports whether of two directives that are both in force the first one named answers.
+func answersFirst(scope *conf.Scope, name, other string) bool {
+	a, _ := scope.Get(name)
+	b, _ := scope.Get(other)
+	if a.Scope == b.Scope {
+		return a.Pos.Order > b.Pos.Order
+	}
+	return a.Scope == scope
+}
+
+// compileProxy compiles a proxy_pass.
+func (s *Set) compileProxy(env *phase.Env, scope *conf.Scope) *Handler {
 	d, ok := scope.Get("proxy_pass")
 	if !ok {
 		compileRequest(env, scope, &Handler{}) // for their mistakes: nginx finds them here too
@@ -50,12 +74,16 @@ func (s *Set) Compile(env *phase.Env, scope *conf.Scope) phase.Handler {
 	}
 	compileRequest(env, scope, h)
 	h.rules = compileRules(env, scope)
-	h.retry = compileRetry(env, scope)
+	h.retry = compileRetry(env, scope, proxied)
 	h.compileBuffers(env, scope)
-	h.connectTimeout = duration(env, scope, "proxy_connect_timeout", time.Minute)
-	h.sendTimeout = duration(env, scope, "proxy_send_timeout", time.Minute)
-	h.readTimeout = duration(env, scope, "proxy_read_timeout", time.Minute)
+	h.compileTimeouts(env, scope, proxied)
 	return h
+}
+
+func (h *Handler) compileTimeouts(env *phase.Env, scope *conf.Scope, family string) {
+	h.connectTimeout = duration(env, scope, family+"connect_timeout", time.Minute)
+	h.sendTimeout = duration(env, scope, family+"send_timeout", time.Minute)
+	h.readTimeout = duration(env, scope, family+"read_timeout", time.Minute)
 }
 
 // compileTarget fills in a target without variables.
@@ -88,7 +116,7 @@ func (s *Set) lookup(env *phase.Env, pass conf.ProxyPass) *group {
 	host := strings.ToLower(e.Host)
 	if g := s.groups[host]; g != nil && e.Unix == "" {
 		if !e.NoPort {
-			env.Errors.Add(pass.At, `upstream "`+e.Host+`" may not have port `+strconv.Itoa(e.Port), "write http://"+e.Host+"; its servers have ports")
+			env.Errors.Add(pass.At, `upstream "`+e.Host+`" may not have port `+strconv.Itoa(e.Port), "leave the port out; its servers have ports")
 			return nil
 		}
 		return g
@@ -96,6 +124,10 @@ func (s *Set) lookup(env *phase.Env, pass conf.ProxyPass) *group {
 	key := sharedKey(e)
 	if g := s.shared[key]; g != nil {
 		return g
+	}
+	if e.Port == 0 && e.Unix == "" { // an address of grpc_pass: it has no default
+		env.Errors.Add(pass.At, `no port in upstream "`+e.Host+`"`, "write HOST:PORT, or the name of an upstream block")
+		return nil
 	}
 	peers, fault := resolve(e)
 	if fault != "" {

@@ -15,18 +15,24 @@ func compileRequest(env *phase.Env, scope *conf.Scope, h *Handler) {
 	h.method = text(env, scope, "proxy_method")
 	h.body = text(env, scope, "proxy_set_body")
 	h.dropBody = h.body == nil && !flag(env, scope, "proxy_pass_request_body", true)
-	h.local = compileLocal(env, scope)
+	h.local = compileLocal(env, scope, proxied)
 	h.probe = flag(env, scope, "proxy_socket_keepalive", false)
 }
 
+// The names of directives begin with what the upstream is asked in: the same directives stand in both families.
+const (
+	proxied = "proxy_"
+	called  = "grpc_"
+)
+
 // compileRetry reads when a request goes on to another peer.
-func compileRetry(env *phase.Env, scope *conf.Scope) retry {
+func compileRetry(env *phase.Env, scope *conf.Scope, family string) retry {
 	t := retry{
 		on:      onError | onTimeout,
-		tries:   number(env, scope, "proxy_next_upstream_tries", 0),
-		timeout: duration(env, scope, "proxy_next_upstream_timeout", 0),
+		tries:   number(env, scope, family+"next_upstream_tries", 0),
+		timeout: duration(env, scope, family+"next_upstream_timeout", 0),
 	}
-	list := words(scope, "proxy_next_upstream")
+	list := words(scope, family+"next_upstream")
 	if len(list) == 0 {
 		return t
 	}
@@ -41,9 +47,9 @@ func compileRetry(env *phase.Env, scope *conf.Scope) retry {
 	return t
 }
 
-// compileLocal reads proxy_bind.
-func compileLocal(env *phase.Env, scope *conf.Scope) local {
-	d, ok := scope.Get("proxy_bind")
+// compileLocal reads proxy_bind and grpc_bind.
+func compileLocal(env *phase.Env, scope *conf.Scope, family string) local {
+	d, ok := scope.Get(family + "bind")
 	if !ok || d.Off() {
 		return local{}
 	}
@@ -51,13 +57,18 @@ func compileLocal(env *phase.Env, scope *conf.Scope) local {
 	if l.addr, ok = conf.ParseLocal(d.Arg(0)); ok {
 		return l
 	}
-	return local{text: text(env, scope, "proxy_bind")}
+	return local{text: text(env, scope, family+"bind")}
 }
 
 // compileHead makes the plan of the proxy_set_header lines in force.
 func compileHead(env *phase.Env, scope *conf.Scope) *head {
+	return planHead(compileSettings(env, scope, proxied))
+}
+
+// compileSettings reads proxy_set_header and grpc_set_header.
+func compileSettings(env *phase.Env, scope *conf.Scope, family string) []setting {
 	var settings []setting
-	for _, d := range scope.All("proxy_set_header") {
+	for _, d := range scope.All(family + "set_header") {
 		text := env.Vars.CompileWord(d.Args[1], env.Errors)
 		if text == nil {
 			continue
@@ -70,7 +81,7 @@ func compileHead(env *phase.Env, scope *conf.Scope) *head {
 		}
 		settings = append(settings, set)
 	}
-	return planHead(settings)
+	return settings
 }
 
 // text compiles the first argument of a directive that is in force, or returns nil.

@@ -12,13 +12,20 @@ import (
 // compileRules reads what changes an answer on its way back.
 func compileRules(env *phase.Env, scope *conf.Scope) rules {
 	s := rules{hidden: hiddenFields(), redirects: compileRedirects(env, scope), cookies: compileCookies(env, scope)}
-	for _, d := range scope.All("proxy_hide_header") {
+	s.ranges = flag(env, scope, "proxy_force_ranges", false)
+	s.compileFields(env, scope, proxied)
+	return s
+}
+
+// compileFields reads what hides fields of an answer, what takes their effect, and what takes the place of the whole.
+func (s *rules) compileFields(env *phase.Env, scope *conf.Scope, family string) {
+	for _, d := range scope.All(family + "hide_header") {
 		s.hidden.add(d.Arg(0))
 	}
-	for _, d := range scope.All("proxy_pass_header") {
+	for _, d := range scope.All(family + "pass_header") {
 		s.hidden.remove(d.Arg(0))
 	}
-	for _, w := range words(scope, "proxy_ignore_headers") {
+	for _, w := range words(scope, family+"ignore_headers") {
 		switch w {
 		case "x-accel-redirect":
 			s.ignored |= ignoreRedirect
@@ -30,15 +37,13 @@ func compileRules(env *phase.Env, scope *conf.Scope) rules {
 			s.ignored |= ignoreCharset
 		}
 	}
-	s.ranges = flag(env, scope, "proxy_force_ranges", false)
-	if flag(env, scope, "proxy_intercept_errors", false) {
+	if flag(env, scope, family+"intercept_errors", false) {
 		for _, d := range scope.All("error_page") {
 			if e, ok := conf.ReadErrorPage(d, env.Errors); ok {
 				s.intercept = append(s.intercept, e.Codes...)
 			}
 		}
 	}
-	return s
 }
 
 // words returns the arguments of all directives of a name that are in force, in lower case.

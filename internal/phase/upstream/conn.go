@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/h2link"
 )
 
 // socket is what net gives for TCP and for unix sockets.
@@ -30,6 +31,8 @@ type conn struct {
 
 	rd, wr deadline
 	raw    rawConn // the quick way, where the platform has one
+
+	link *h2link.Link // what it is used through, where it is one for calls; nil: HTTP/1
 }
 
 // deadline is a socket deadline that is set only when none is armed that fires early enough: most requests find one. It
@@ -47,13 +50,39 @@ func (d *deadline) due(end limitgate.Time) bool {
 	return true
 }
 
-func (c *conn) close() { _ = c.nc.Close() } // nothing more is expected of it
+// close closes the connection. The peer is told of a call that is not over.
+func (c *conn) close() {
+	if c.link != nil {
+		c.link.End()
+	}
+	_ = c.nc.Close() // nothing more is expected of it
+}
+
+// spent reports whether a kept connection can't carry another request.
+func (c *conn) spent() bool {
+	if c.link != nil {
+		return !c.link.Usable()
+	}
+	return c.dead()
+}
 
 // interrupt ends the reads and writes that wait, and those that will.
-func (c *conn) interrupt() { _ = c.nc.SetDeadline(time.Unix(1, 0)) } // of a closed connection: ended anyway
+func (c *conn) interrupt() {
+	if c.link != nil {
+		c.link.Interrupt()
+		return
+	}
+	_ = c.nc.SetDeadline(time.Unix(1, 0)) // of a closed connection: ended anyway
+}
 
 // interruptWrite ends the writes alone.
-func (c *conn) interruptWrite() { _ = c.nc.SetWriteDeadline(time.Unix(1, 0)) }
+func (c *conn) interruptWrite() {
+	if c.link != nil {
+		c.link.InterruptWrite()
+		return
+	}
+	_ = c.nc.SetWriteDeadline(time.Unix(1, 0)) // likewise
+}
 
 // isTimeout reports whether a deadline fired, rather than the connection failed.
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/h1"
+	"github.com/limitgate/limitgate/internal/h2link"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -34,6 +35,7 @@ type exchange struct {
 	stored bool // the body was read, and is too large to go out with the head: it is pumped, too
 	partly bool // the peer does not have the whole body
 
+	call    call // of grpc_pass
 	choice  choice
 	peer    *peer // taken from choice and not given back
 	c       *conn
@@ -110,7 +112,7 @@ func (x *exchange) release() {
 	if cap(x.out) > 2*bodyBuffer {
 		x.out = nil
 	}
-	x.h, x.r, x.place, x.near, x.uri, x.in, x.charset = nil, nil, place{}, local{}, nil, nil, nil
+	x.h, x.r, x.place, x.near, x.uri, x.in, x.charset, x.call = nil, nil, place{}, local{}, nil, nil, nil, call{}
 	x.set.exchanges.Put(x)
 }
 
@@ -168,7 +170,11 @@ func (x *exchange) serve() phase.Next {
 	if next, ok := x.gather(); !ok {
 		return next
 	}
-	x.build() // before there is an attempt that variables in it could tell of
+	if x.h.calls != nil {
+		x.buildCall()
+	} else {
+		x.build() // before there is an attempt that variables in it could tell of
+	}
 	x.bind()
 	x.separate()
 	x.watch()
@@ -181,7 +187,12 @@ func (x *exchange) serve() phase.Next {
 			return x.nobody(now)
 		}
 		x.beginAttempt(x.peer.name, now)
-		f := x.try()
+		var f *fault
+		if x.h.calls != nil {
+			f = x.tryCall()
+		} else {
+			f = x.try()
+		}
 		if f == nil {
 			f = x.judge()
 		}
@@ -257,9 +268,9 @@ const careful = 20 * time.Millisecond
 // connect gets a connection to the chosen peer, a kept one where there is one.
 func (x *exchange) connect() *fault {
 	if k := x.choice.g.idle; k != nil && !x.fresh {
-		for c := k.take(x.peer); c != nil; c = k.take(x.peer) {
-			x.trusted = time.Duration(x.begun-c.since) <= careful && !c.doubtful && x.repeatable() && !x.more && !x.stored
-			if !x.trusted && c.dead() {
+		for c := k.take(x.peer, x.h.calls != nil); c != nil; c = k.take(x.peer, x.h.calls != nil) {
+			x.trusted = c.link == nil && time.Duration(x.begun-c.since) <= careful && !c.doubtful && x.repeatable() && !x.more && !x.stored
+			if !x.trusted && c.spent() {
 				c.close()
 				continue
 			}
@@ -281,11 +292,15 @@ func (x *exchange) connect() *fault {
 		c, err = dial(ctx, x.peer, dialing{near: x.near.addr, probe: x.h.probe}, x.begun)
 	}
 	x.mu.Lock()
-	x.stop, x.active = nil, c
+	x.stop = nil
 	x.mu.Unlock()
 	if err != nil {
 		return x.connectFault(ctx, err)
 	}
+	if x.h.calls != nil {
+		c.link = h2link.New(c.nc)
+	}
+	x.hold(c)
 	c.used = 1
 	x.c, x.kept = c, false
 	x.attempt().Connect = int64(x.set.now() - x.begun)
@@ -368,6 +383,7 @@ func (x *exchange) readHead() *fault {
 // drop closes the connection.
 func (x *exchange) drop() {
 	if x.c != nil {
+		x.countCall()
 		x.hold(nil)
 		x.c.close()
 		x.c = nil

@@ -255,6 +255,7 @@ func (x *exchange) attempt() *request.Attempt { return &x.r.Attempts[len(x.r.Att
 
 // endAttempt notes how long it took.
 func (x *exchange) endAttempt() {
+	x.countCall()
 	x.attempt().Response = int64(x.set.now() - x.begun)
 }
 
@@ -272,7 +273,7 @@ func (x *exchange) setURL() {
 	if a.URL != nil {
 		return
 	}
-	b := append([]byte(scheme), a.Addr...)
+	b := append(x.scheme(), a.Addr...)
 	if x.peer != nil && x.peer.unix != "" || len(a.Addr) > 5 && string(a.Addr[:5]) == "unix:" {
 		b = append(b, ':')
 	}

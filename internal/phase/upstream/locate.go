@@ -16,6 +16,9 @@ import (
 // locate finds where the request goes.
 func (x *exchange) locate() (phase.Next, bool) {
 	t := &x.h.target
+	if x.h.calls != nil {
+		return x.locateCall()
+	}
 	if t.text == nil {
 		x.place = place{group: t.group, uri: t.uri, skip: t.skip}
 		x.r.ProxyHost, x.r.ProxyPort = t.host, t.port
@@ -113,4 +116,60 @@ func (p *peer) defaults() *peer {
 
 func oneOff(p *peer) *group {
 	return &group{name: p.name, primary: []*peer{p.defaults()}}
+}
+
+// The schemes of grpc_pass. Without one it is the first.
+const (
+	schemeCalls       = "grpc://"
+	schemeSecureCalls = "grpcs://"
+)
+
+// locateCall is locate for grpc_pass (ngx_http_grpc_handler, ngx_http_grpc_eval).
+func (x *exchange) locateCall() (phase.Next, bool) {
+	r, t, c := x.r, &x.h.target, x.h.calls
+	if t.text == nil {
+		x.place = place{group: t.group, host: c.host, secure: c.secure}
+		x.walk(t.group)
+		return phase.Continue, true
+	}
+	x.out = t.text.Append(r, x.out) // not in use yet; evaluating may use request memory
+	rest := r.Keep(x.out)
+	x.out = x.out[:0]
+	switch {
+	case len(rest) > len(schemeCalls) && header.EqualFold(rest[:len(schemeCalls)], schemeCalls):
+		rest = rest[len(schemeCalls):]
+	case len(rest) > len(schemeSecureCalls) && header.EqualFold(rest[:len(schemeSecureCalls)], schemeSecureCalls):
+		r.Logf(errorlog.Error, "grpcs protocol requires SSL support")
+		return x.refuse(500)
+	}
+	e, fault := conf.ParseEndpoint(string(rest), 0)
+	if fault != "" {
+		r.Logf(errorlog.Error, "%s in upstream \"%s\"", fault, rest)
+		return x.refuse(500)
+	}
+	g := x.set.find(e)
+	switch {
+	case g == nil && e.NoPort, g != nil && e.NoPort && e.Unix == "" && x.set.groups[strings.ToLower(e.Host)] == nil:
+		x.separate()
+		r.Logf(errorlog.Error, "no port in upstream \"%s\"", e.Host)
+		return x.refuse(500)
+	case g == nil:
+		x.separate()
+		r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
+		return x.refuse(502)
+	}
+	x.place = place{group: g, host: callHost(e, string(rest))}
+	x.walk(g)
+	return phase.Continue, true
+}
+
+// scheme returns what the URL of the upstream begins with, with room for the rest.
+func (x *exchange) scheme() []byte {
+	switch {
+	case x.h.calls == nil:
+		return []byte(scheme)
+	case x.place.secure:
+		return []byte(schemeSecureCalls)
+	}
+	return []byte(schemeCalls)
 }

@@ -22,7 +22,7 @@ func TestConditions(t *testing.T) {
 		"proxy_next_upstream http_403 http_429 http_500 http_502 http_503 http_504;": on403 | on429 | on500 | on502 | on503 | on504,
 	} {
 		http, env := phasetest.Config(t, simple("http://127.0.0.1:1", directives))
-		if got := compileRetry(env, phasetest.Location(t, http, "/")).on; got != want {
+		if got := compileRetry(env, phasetest.Location(t, http, "/"), proxied).on; got != want {
 			t.Errorf("%s: got %b, want %b", directives, got, want)
 		}
 	}

@@ -50,7 +50,10 @@ func (p *pump) start() {
 // run pumps.
 func (p *pump) run() {
 	send := p.copy
-	if p.x.stored {
+	switch {
+	case p.x.h.calls != nil:
+		send = p.copyCall
+	case p.x.stored:
 		send = p.copyStored
 	}
 	whole, body := send()
@@ -110,7 +113,7 @@ func (p *pump) copyStored() (whole, body bool) {
 	for at := int64(0); at < b.Length; {
 		n, err := b.File.ReadAt((*buffer)[:min(bodyBuffer, b.Length-at)], at)
 		if n == 0 {
-			p.err = &request.BodyError{Status: 500, Level: errorlog.Crit, Log: `pread() "` + b.File.Name() + `" failed (` + errorlog.Errno(err) + ")"}
+			p.err = unread(b.File.Name(), err)
 			return false, true
 		}
 		if !p.write((*buffer)[:n]) {
@@ -119,6 +122,11 @@ func (p *pump) copyStored() (whole, body bool) {
 		at += int64(n)
 	}
 	return true, false
+}
+
+// unread is the fault of a body that can't be read from the file it was kept in.
+func unread(name string, err error) error {
+	return &request.BodyError{Status: 500, Level: errorlog.Crit, Log: `pread() "` + name + `" failed (` + errorlog.Errno(err) + ")"}
 }
 
 func (p *pump) write(b []byte) bool {
@@ -175,7 +183,7 @@ func (p *pump) end() {
 		}
 	}
 	p.halted.Store(true)
-	if !p.x.stored {
+	if p.x.more {
 		p.x.r.Stream.AbortBody()
 	}
 	p.c.interruptWrite()

@@ -11,6 +11,9 @@ import (
 // fast as it comes, this goroutine reads and writes in turn; where it does not, and the answer is buffered, the spool takes over
 // the reading.
 func (x *exchange) relay() bool {
+	if x.h.calls != nil {
+		return x.relayCall()
+	}
 	r, a := x.r, x.attempt()
 	x.frame = x.resp.Body(x.headOnly)
 	if string(r.Method) == "HEAD" && !x.frame.Done() {

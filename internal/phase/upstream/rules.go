@@ -64,8 +64,11 @@ func (x *exchange) translate() {
 	b := x.takeHead()
 	out := &r.Response
 	out.Status, out.Length = resp.Status, resp.ContentLength
-	text := resp.StatusText(b)
-	out.Reason = text[min(4, len(text)):]
+	out.Reason = nil
+	if text := resp.StatusText(b); len(text) > 0 { // there is none in HTTP/2
+		out.Reason = text[min(4, len(text)):]
+	}
+	out.Trailing = x.h.calls != nil && (out.Length < 0 || r.Major > 1)
 	out.ContentType, out.Location, out.Proxied = nil, nil, true
 	if rules.ranges {
 		out.Ranges = request.OneRange

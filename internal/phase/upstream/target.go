@@ -39,6 +39,9 @@ type place struct {
 	uri   []byte
 	skip  int
 	whole bool // uri is the request's target as it is, nothing is put behind it
+
+	host   []byte // of a call: :authority
+	secure bool   // likewise: grpcs
 }
 
 const (

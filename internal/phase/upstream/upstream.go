@@ -10,10 +10,11 @@ import (
 	"github.com/limitgate/limitgate/internal/tempfile"
 )
 
-// Handler is one scope's proxy_pass. It is immutable and serves many goroutines.
+// Handler is one scope's proxy_pass or grpc_pass. It is immutable and serves many goroutines.
 type Handler struct {
 	set    *Set
 	target target
+	calls  *calls // of grpc_pass; nil: proxy_pass
 
 	// The request on its way out.
 	head     *head
