@@ -42,11 +42,12 @@ type conn struct {
 	block      block // the head that is being read
 	inside     bool  // a frame was begun
 	blockedAt  limitgate.Time
-	newStreams int // since bytes were read last
+	served     uint64 // requests
+	newStreams int    // since bytes were read last
 	count      tally
 
-	serving atomic.Pointer[stream] // whose request the reader is serving
-	guard   *time.Timer            // takes the reader's part from one that serves for long
+	serving atomic.Uint64 // the number of the request that the reader is serving; 0: none
+	guard   *time.Timer   // takes the reader's part from one that serves for long
 
 	mu         sync.Mutex // guards what follows, and the same part of all streams
 	streams    map[uint32]*stream
@@ -182,7 +183,7 @@ func (c *conn) logPanic(v any, stack []byte, s *stream) {
 
 // relieve gives the reader's part of one that serves a request for long to another goroutine.
 func (c *conn) relieve() {
-	if s := c.serving.Load(); s != nil && c.serving.CompareAndSwap(s, nil) {
+	if n := c.serving.Load(); n != 0 && c.serving.CompareAndSwap(n, 0) {
 		// Owned by c, ends when the connection does or with the reader's part.
 		go c.read()
 	}
@@ -195,6 +196,10 @@ func (c *conn) leave() {
 	c.over = true
 	for _, s := range c.streams {
 		s.leave()
+	}
+	if s := c.block.stream; s != nil {
+		c.block.stream = nil
+		c.drop(s, request.Fault{Status: 400})
 	}
 	c.flush()
 	c.settle()

@@ -2,8 +2,6 @@ package h2
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -112,7 +110,12 @@ func (s *site) take(nc net.Conn) {
 	s.mu.Lock()
 	s.taken = append(s.taken, t)
 	s.mu.Unlock()
-	t.Serve()
+	if !t.Serve() {
+		return
+	}
+	_ = nc.(*net.TCPConn).CloseWrite()
+	_ = nc.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_, _ = io.Copy(io.Discard, nc)
 }
 
 // close cuts everything off and waits for it.
@@ -142,7 +145,9 @@ func (s *site) Serve(r *request.Request) {
 	r.Settings = &s.settings
 	defer s.served.Add(1)
 	if r.Fault.Status != 0 {
-		r.Logf(errorlog.Info, "%s", r.Fault.Log)
+		if r.Fault.Log != "" {
+			r.Logf(errorlog.Info, "%s", r.Fault.Log)
+		}
 		if r.Fault.Status == 408 {
 			r.Leave(408)
 			return
@@ -229,9 +234,8 @@ func demo(r *request.Request) {
 
 // client returns one that speaks HTTP/2 in clear text, on one connection.
 func (s *site) client() *http.Client {
-	tr := &http2.Transport{AllowHTTP: true, DialTLSContext: func(ctx context.Context, network, addr string, _ *tls.Config) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, addr)
-	}}
+	tr := &http.Transport{Protocols: new(http.Protocols)}
+	tr.Protocols.SetUnencryptedHTTP2(true)
 	s.t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
@@ -292,7 +296,9 @@ func (p *peer) until(what string, is func(f http2.Frame) bool) http2.Frame {
 		if err != nil {
 			p.t.Fatalf("waiting for %s: %v after %s", what, err, strings.Join(seen, " "))
 		}
-		seen = append(seen, f.Header().String())
+		if seen = append(seen, f.Header().String()); len(seen) > 20 {
+			seen = seen[1:]
+		}
 		if is(f) {
 			return f
 		}

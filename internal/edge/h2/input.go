@@ -10,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/h2"
+	"github.com/limitgate/limitgate/internal/request"
 )
 
 // errDone ends reading where nothing more is to be read: the connection drains, or was cut off.
@@ -128,7 +129,7 @@ func (c *conn) expire() error {
 		c.block.stream = nil
 		c.blockedAt = c.srv.cfg.Now()
 		s.timedOut = true
-		c.drop(s)
+		c.drop(s, request.Fault{Status: 408, Log: "client timed out (110: Connection timed out) while processing HTTP/2 connection"})
 		return nil
 	case c.inside:
 		return errTimeout

@@ -26,8 +26,8 @@ type stream struct {
 	head     head
 	declared int64 // Content-Length, -1 without one
 	length   atomic.Int64
-	inline   bool // the goroutine has the reader's part
-	timedOut bool // the client was too slow
+	inline   uint64 // the number under which the goroutine has the reader's part; 0: it has not
+	timedOut bool   // the client was too slow
 	answer   answer
 	err      error // the client can't be written to
 	timer    *time.Timer
@@ -74,7 +74,7 @@ func (s *stream) begin(c *conn, id uint32) bool {
 	s.head.reset()
 	s.declared = -1
 	s.length.Store(0)
-	s.inline, s.timedOut, s.err = false, false, nil
+	s.inline, s.timedOut, s.err = 0, false, nil
 	s.answer.reset()
 	s.in.reset(h2.NewInflow(uint32(c.head.Preread)))
 	s.window = h2.NewWindow(c.began)
@@ -91,20 +91,22 @@ func (s *stream) begin(c *conn, id uint32) bool {
 
 // serve serves a request on the reader's goroutine, and says whether that is the reader still.
 func (c *conn) serve(s *stream) turn {
-	s.inline = true
-	c.serving.Store(s)
+	c.served++
+	n := c.served // s may be another request's before it is asked for
+	s.inline = n
+	c.serving.Store(n)
 	c.run(s)
-	if c.serving.CompareAndSwap(s, nil) {
+	if c.serving.CompareAndSwap(n, 0) {
 		return goOn
 	}
 	return passed
 }
 
 // drop serves a request whose head will not be completed, so that it is logged. c is locked, and the caller is its reader.
-func (c *conn) drop(s *stream) {
+func (c *conn) drop(s *stream, why request.Fault) {
 	s.r.Now = c.srv.cfg.Now()
 	s.r.Major, s.r.ClientAddr = 2, s.info.PeerAddr
-	s.r.Fault = request.Fault{Status: 408, Log: "client timed out (110: Connection timed out) while processing HTTP/2 connection"}
+	s.r.Fault = why
 	s.in.closed, s.answer.closed = true, true // it was told
 	// Owned by c, ends with the request, which c waits for.
 	go c.run(s)
@@ -137,7 +139,7 @@ func (s *stream) finish(reuse bool) {
 	if s.answer.done && !s.gone {
 		c.answered++
 	}
-	reader := s.inline && c.serving.Load() == s
+	reader := s.inline != 0 && c.serving.Load() == s.inline
 	if !reader {
 		c.flush()
 	}
@@ -211,12 +213,13 @@ func poke(ch chan struct{}) {
 
 // aside gives the reader's part to another goroutine, where this one has it: a wait begins.
 func (s *stream) aside() {
-	if !s.inline {
+	n := s.inline
+	if n == 0 {
 		return
 	}
-	s.inline = false
+	s.inline = 0
 	c := s.c
-	if c.serving.CompareAndSwap(s, nil) {
+	if c.serving.CompareAndSwap(n, 0) {
 		// Owned by c, ends when the connection does or with the reader's part.
 		go c.read()
 	}
