@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -19,6 +20,14 @@ type fake struct{ asked []string }
 
 func (f *fake) Peers() Peers {
 	return Peers{Instance: "me", Stores: []Store{{Name: "main", Peers: []string{"me"}}}}
+}
+
+func (f *fake) Top(q Question) (Top, error) {
+	if q.Zone == "none" {
+		return Top{}, errors.New("there is no such zone")
+	}
+	f.asked = append(f.asked, fmt.Sprintf("top %+v", q))
+	return Top{Zones: []TopZone{{Zone: "z", Decisions: map[string]uint64{"passed": 3}}}}, nil
 }
 
 func (f *fake) Key(_ context.Context, zone, key string) (Key, error) {
@@ -41,6 +50,16 @@ func (f *fake) Set(_ context.Context, zone, key string, n *override.Numbers) err
 	f.asked = append(f.asked, "set "+zone+" "+key+" "+text)
 	return nil
 }
+
+func (f *fake) Rollback(_ context.Context, q RollbackQuery) (Rollback, error) {
+	if q.Number == 9 {
+		return Rollback{}, errors.New("the history has no number 9")
+	}
+	f.asked = append(f.asked, fmt.Sprintf("rollback %d %v %v", q.Number, q.Watch, q.Factor))
+	return Rollback{Number: 5, From: 3, Watched: q.Watch > 0}, nil
+}
+
+func (f *fake) Watch() Watch { return Watch{State: "good", Number: 5} }
 
 func TestServer(t *testing.T) {
 	path, f := filepath.Join(t.TempDir(), "admin.sock"), &fake{}
@@ -77,6 +96,12 @@ func TestServer(t *testing.T) {
 	if err := c.Ask("GET", "/v1/key", "", nil, &k); err == nil || err.Error() != "no such zone" {
 		t.Errorf("no zone: got %v, want the gateway's words", err)
 	}
+	var top Top
+	for _, q := range []string{"", "zone=z&keys=3&hash=1"} {
+		if err := c.Ask("GET", "/v1/top", q, nil, &top); err != nil || top.Zones[0].Decisions["passed"] != 3 {
+			t.Errorf("top %s: got %+v, %v", q, top, err)
+		}
+	}
 	for _, a := range []struct{ path, body string }{
 		{"/v1/key/reset", ""}, {"/v1/key/set", `{"rate":"5r/s"}`}, {"/v1/key/set", `{}`},
 	} {
@@ -84,10 +109,14 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s %s: got %v", a.path, a.body, err)
 		}
 	}
-	if got, want := strings.Join(f.asked, "; "), `reset z k; set z k {"rate":"5r/s"}; set z k nothing`; got != want {
+	if got, want := strings.Join(f.asked, "; "), `top {Zone: Keys:10 Hash:false}; top {Zone:z Keys:3 Hash:true}; reset z k; set z k {"rate":"5r/s"}; set z k nothing`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for name, err := range map[string]error{
+		"no zone":     c.Ask("GET", "/v1/top", "zone=none", nil, &top),
+		"many keys":   c.Ask("GET", "/v1/top", "keys=1001", nil, &top),
+		"no number":   c.Ask("GET", "/v1/top", "keys=a", nil, &top),
+		"no flag":     c.Ask("GET", "/v1/top", "hash=maybe", nil, &top),
 		"bad numbers": c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`{"burst":-1}`), &struct{}{}),
 		"null":        c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`null`), &struct{}{}),
 		"more":        c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`{"burst":1} {"burst":2}`), &struct{}{}),
@@ -166,5 +195,33 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("got %v, want that the socket is gone", err)
+	}
+}
+
+// TestRollback: what is asked for is read, and what can't be is refused.
+func TestRollback(t *testing.T) {
+	path, f := filepath.Join(t.TempDir(), "admin.sock"), &fake{}
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(f)
+	defer s.Close()
+	c := NewClient(path)
+	for query, want := range map[string]string{"": "rollback 0 0s 2", "number=3&watch=30s&factor=1.5": "rollback 3 30s 1.5"} {
+		var r Rollback
+		f.asked = nil
+		if err := c.Ask("POST", "/v1/rollback", query, nil, &r); err != nil || r.From != 3 || strings.Join(f.asked, ";") != want {
+			t.Errorf("%q: got %+v, %v, asked %v", query, r, err, f.asked)
+		}
+	}
+	for _, query := range []string{"number=0", "number=x", "number=9", "watch=x", "watch=-1s", "watch=2h", "factor=0.5", "factor=NaN", "factor=x"} {
+		if err := c.Ask("POST", "/v1/rollback", query, nil, &Rollback{}); err == nil {
+			t.Errorf("%q: got no error", query)
+		}
+	}
+	var w Watch
+	if err := c.Ask("GET", "/v1/rollback", "", nil, &w); err != nil || w.State != "good" || w.Number != 5 {
+		t.Errorf("got %+v, %v", w, err)
 	}
 }

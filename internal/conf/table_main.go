@@ -19,6 +19,10 @@ func mainSpecs() []Spec {
 		{Name: "admin", Beyond: true, Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "PATH | off", Default: "off",
 			Doc: "A unix socket for operators, with mode 0600: limitgate peers and limitgate key ask through it, and so can any program that speaks HTTP and JSON (docs/admin.md). Relative names " +
 				"belong to the prefix. Numbers that are set for single keys of zones in this process are kept in the file PATH.keys."},
+		{Name: "history", Beyond: true, Contexts: Main, Min: 1, Max: 2, Merge: Own, Usage: "FOLDER [keep=N] | off", Default: "PATH.history keep=20", check: checkHistory,
+			Doc: "Where each configuration that becomes active is kept, with all files that -T prints, so that limitgate history shows them and limitgate rollback goes back to one (docs/history.md). " +
+				"The folder has mode 0700 and is made if it is not there, its files have mode 0600. keep is how many stay, 2 to 1000, and beyond the last two they take up 64m at most. Relative " +
+				"names belong to the prefix. Without the directive it is beside the admin socket, PATH being that of admin, and where there is no admin socket nothing is kept."},
 		{Name: "daemon", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "on | off", Default: "off", check: checkFlag,
 			Doc: "Whether the process detaches from the terminal. Unlike nginx the default is off."},
 		{Name: "master_process", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "on | off", Default: "on", check: checkFlag,
@@ -46,3 +50,5 @@ func workerConnections(c *checker, d *Directive) {
 		c.errs.Add(d.At(0), `invalid number "`+d.Arg(0)+`"`, "a whole number is expected")
 	}
 }
+
+func checkHistory(c *checker, d *Directive) { ReadHistory(d, c.errs) }

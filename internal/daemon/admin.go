@@ -296,8 +296,10 @@ func (zs *zones) find(name string) *store.Store {
 // AdminSocket tells where the admin socket of a configuration is; "" where it has none.
 func AdminSocket(o Options) (string, error) {
 	cfg, errs := conf.Load(conf.Options{Path: o.file(), Globals: o.Globals, Disk: o.Disk})
-	if errs.Failed() {
+	// A configuration that has faults now may be running as it was before: what it says of the socket is taken.
+	path := readSettings(&o, cfg.Main, &conf.Errors{}).admin
+	if path == "" && errs.Failed() {
 		return "", errs.List()[0]
 	}
-	return readSettings(&o, cfg.Main, errs).admin, nil
+	return path, nil
 }

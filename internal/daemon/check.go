@@ -54,14 +54,14 @@ func (s *shared) check(mode CheckMode) int {
 	}
 	if mode.Dump {
 		for _, f := range l.config.Files {
-			fmt.Fprintf(s.options.Stdout, "# configuration file %s:\n%s\n", f.Name, withoutKeys(f.Bytes))
+			fmt.Fprintf(s.options.Stdout, "# configuration file %s:\n%s\n", f.Name, WithoutKeys(f.Bytes))
 		}
 	}
 	return exitGood
 }
 
-// withoutKeys leaves out what private keys that stand in the configuration itself say: dumps are sent around.
-func withoutKeys(text []byte) []byte {
+// WithoutKeys leaves out what private keys that stand in the configuration itself say: dumps are sent around.
+func WithoutKeys(text []byte) []byte {
 	const mark = "PRIVATE KEY-----"
 	if !bytes.Contains(text, []byte(mark)) {
 		return text

@@ -102,6 +102,7 @@ func (d *Daemon) start(start opener) error {
 			return err
 		}
 	}
+	d.openPast(l.settings.history)
 	if err := d.openAdmin(l.settings.admin); err != nil {
 		return err
 	}
@@ -121,10 +122,16 @@ func (d *Daemon) start(start opener) error {
 	}
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
-	d.source.swap(newGeneration(l.program))
+	d.observed.generations.Add(1)
+	l.watch()
+	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
 	}
+	if err := d.privileged(d.beginPast); err != nil {
+		return err
+	}
+	d.watchSelf()
 	return nil
 }
 
@@ -211,6 +218,7 @@ func (d *Daemon) privileged(do func() error) error {
 // Shutdown stops accepting, closes idle connections, lets active requests finish, and closes the daemon. ctx cuts the wait
 // short.
 func (d *Daemon) Shutdown(ctx context.Context) error {
+	d.observed.draining.Store(true)
 	d.say(errorlog.Notice, "gracefully shutting down")
 	err := d.stopListening()
 	if t := d.current.settings.shutdown; t > 0 {
@@ -220,6 +228,7 @@ func (d *Daemon) Shutdown(ctx context.Context) error {
 	}
 	// A wait that was cut short is no failure: what is left is cut off below.
 	_ = d.engine.Shutdown(ctx)
+	d.current.program.Drain(ctx)
 	return errors.Join(err, d.Close())
 }
 

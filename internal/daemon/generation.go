@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/limitgate/limitgate/internal/edge"
+	"github.com/limitgate/limitgate/internal/request"
 )
 
 // generation is one compiled configuration while it serves. It ends with its last request after another one took its
@@ -15,6 +16,7 @@ import (
 //	refs << 0      ended: nobody may begin
 type generation struct {
 	edge.Program
+	tally *tally // nil: nobody counts
 	refs  atomic.Int64
 	ended chan struct{}
 }
@@ -22,10 +24,18 @@ type generation struct {
 // dead is far enough below zero that late Acquires can't lift it.
 const dead = math.MinInt64 / 2
 
-func newGeneration(p edge.Program) *generation {
-	g := &generation{Program: p, ended: make(chan struct{})}
+func newGeneration(p edge.Program, t *tally) *generation {
+	g := &generation{Program: p, tally: t, ended: make(chan struct{})}
 	g.refs.Store(1)
 	return g
+}
+
+// Serve implements edge.Program.
+func (g *generation) Serve(r *request.Request) {
+	g.Program.Serve(r)
+	if g.tally != nil {
+		g.tally.add(r)
+	}
 }
 
 // begin takes a reference; false means that the generation has ended.

@@ -35,7 +35,7 @@ func isEnded(g *generation) bool {
 
 func TestGenerationEndsWithItsLastRequest(t *testing.T) {
 	var s source
-	first, second := newGeneration(&fakeProgram{}), newGeneration(&fakeProgram{})
+	first, second := newGeneration(&fakeProgram{}, nil), newGeneration(&fakeProgram{}, nil)
 	s.swap(first)
 	a, b := s.Acquire(), s.Acquire()
 	if old := s.swap(second); old != first {
@@ -64,7 +64,7 @@ func TestEveryRequestRunsInALivingGeneration(t *testing.T) {
 	const workers, requests, swaps = 4, 20000, 300
 	var s source
 	programs := []*fakeProgram{{}}
-	s.swap(newGeneration(programs[0]))
+	s.swap(newGeneration(programs[0], nil))
 	var wg, ends sync.WaitGroup
 	for range workers {
 		wg.Add(1)
@@ -81,7 +81,7 @@ func TestEveryRequestRunsInALivingGeneration(t *testing.T) {
 	for range swaps {
 		next := &fakeProgram{}
 		programs = append(programs, next)
-		old := s.swap(newGeneration(next))
+		old := s.swap(newGeneration(next, nil))
 		ends.Add(1)
 		// Owned by the test, ends with the generation.
 		go func() {
@@ -104,7 +104,7 @@ func TestEveryRequestRunsInALivingGeneration(t *testing.T) {
 
 func TestAcquireAndReleaseAllocateNothing(t *testing.T) {
 	var s source
-	s.swap(newGeneration(&fakeProgram{}))
+	s.swap(newGeneration(&fakeProgram{}, nil))
 	if n := testing.AllocsPerRun(1000, func() { s.Release(s.Acquire()) }); n != 0 {
 		t.Errorf("%v allocations a request, want 0", n)
 	}

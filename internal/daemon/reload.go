@@ -9,13 +9,36 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/history"
 )
 
 // Reload reads the configuration anew and puts it in place. Requests under way end with the program they began with. On any
 // fault the running configuration stays as it is; the fault is logged and returned.
 func (d *Daemon) Reload() error {
 	d.say(errorlog.Notice, "reconfiguring")
-	err := d.privileged(d.reload)
+	return d.turn(turn{how: history.Reload})
+}
+
+// turn is a change of the running configuration.
+type turn struct {
+	how  string         // as the history calls it
+	to   *history.Entry // what to go to; nil: what is on the disk
+	why  string
+	of   *watching        // which makes it, and does not end as replaced by it
+	mark func(number int) // called with its number in the history once it runs; may be nil
+}
+
+// turn makes a change.
+func (d *Daemon) turn(t turn) error {
+	err := d.privileged(func() error {
+		was := d.current
+		err := d.reload(t)
+		d.observed.reloaded(d.current != was)
+		if d.current == was {
+			d.refused(t.how, err)
+		}
+		return err
+	})
 	var faults *ConfigError
 	switch {
 	case errors.As(err, &faults):
@@ -28,8 +51,8 @@ func (d *Daemon) Reload() error {
 	return err
 }
 
-func (d *Daemon) reload() error {
-	next := d.load()
+func (d *Daemon) reload(t turn) error {
+	next := d.loadTurn(t)
 	if next.errs.Failed() {
 		return &ConfigError{next.errs.List()}
 	}
@@ -50,7 +73,10 @@ func (d *Daemon) reload() error {
 	for _, n := range next.errs.Notices() {
 		next.log.Write(noticeLevel(n), 0, n.Error())
 	}
-	return d.replace(next, opened)
+	was := d.current.config
+	err = d.replace(next, opened)
+	d.remember(t, was)
+	return err
 }
 
 // openMissing opens the sockets that the running configuration does not have.
@@ -104,7 +130,10 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
 	// Before the swap: what comes in on a listener that goes is still the old program's.
 	err = errors.Join(err, d.closeUnlisted(next))
-	g := d.source.swap(newGeneration(next.program))
+	d.observed.meters.Keep(next.zones.has)
+	d.observed.generations.Add(1)
+	next.watch()
+	g := d.source.swap(newGeneration(next.program, &d.tally))
 	for name := range opened {
 		d.accept(d.sockets[name])
 	}
@@ -153,10 +182,34 @@ func (d *Daemon) closeUnlisted(next *loaded) error {
 	return errors.Join(errs...)
 }
 
+// drain waits for what the requests of a configuration have left behind, as long as worker_shutdown_timeout lets it, and the
+// daemon.
+func (d *Daemon) drain(l *loaded) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	if t := l.settings.shutdown; t > 0 {
+		ctx, stop = context.WithTimeout(ctx, t)
+		defer stop()
+	}
+	d.work.Add(1)
+	// Owned by d, ends with drain.
+	go func() {
+		defer d.work.Done()
+		select {
+		case <-d.over:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	l.program.Drain(ctx)
+}
+
 // end waits for the last request of a generation and gives up what only it needed.
 func (d *Daemon) end(g *generation, l *loaded) {
 	l.log.Write(errorlog.Notice, 0, "gracefully shutting down")
 	<-g.ended
+	d.drain(l)
+	d.observed.generations.Add(-1)
 	l.log.Write(errorlog.Notice, 0, "exiting")
 	l.log.Write(errorlog.Notice, 0, "exit")
 	if err := l.close(); err != nil {

@@ -48,6 +48,12 @@ func (d *Daemon) obey(signals <-chan os.Signal) int {
 	var late <-chan time.Time
 	for {
 		select {
+		case a := <-d.asks:
+			if finished != nil {
+				a.done <- errEnding
+				continue
+			}
+			a.done <- a.do(d)
 		case err := <-finished:
 			return d.last(err)
 		case <-late:

@@ -12,8 +12,9 @@ import (
 
 // settings are the directives that concern the process as a whole.
 type settings struct {
-	pid     string // path of the pid file; "" for none
-	admin   string // path of the admin socket; "" for none
+	pid     string       // path of the pid file; "" for none
+	admin   string       // path of the admin socket; "" for none
+	history conf.History // where configurations are kept; no folder: nowhere
 	detach  bool
 	workers int // threads that run Go code
 	conns   int // connections at the same time, over all workers
@@ -35,6 +36,7 @@ func readSettings(o *Options, main *conf.Scope, errs *conf.Errors) settings {
 	if d, found := main.Get("admin"); found && d.Arg(0) != "off" {
 		s.admin = o.full(d.Arg(0))
 	}
+	s.history = readHistory(o, main, s.admin, errs)
 	if d, found := main.Get("daemon"); found {
 		s.detach, _ = d.Flag(errs)
 	}

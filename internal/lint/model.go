@@ -40,6 +40,9 @@ type zone struct {
 	varying   []setting // what of it holds variables
 	algorithm string
 	calendar  bool
+	zone      string // of time, that windows follow
+	opens     bool   // a window with the first request of a key
+	overflow  bool   // overflow=reject
 	store     string // what it lives in; "": the memory of each instance
 	at        conf.Pos
 	uses      []*limit
@@ -69,6 +72,7 @@ type limit struct {
 	least   int64 // of a limit_conn that finds itself; 0 of others
 	cost    int64 // of limit_count and limit_token; 0 where it varies
 	fail    conf.Fail
+	held    time.Duration // reject_delay
 }
 
 // model is a configuration as rules see it.
@@ -124,6 +128,7 @@ func readZone(d *conf.Directive, k kind) *zone {
 		var r conf.LimitReqZone
 		r, good = conf.ReadLimitReqZone(d, errs)
 		z.name, z.bytes, z.key, z.rate, z.rateFrom, z.store = r.Zone.Name, r.Zone.Bytes, r.Key, r.Rate, r.RateFrom.Text, r.Store.Text
+		z.overflow = r.Reject
 		z.varying = settings(setting{"rate", r.RateFrom.Text})
 	case byConn:
 		var r conf.LimitConnZone
@@ -134,12 +139,16 @@ func readZone(d *conf.Directive, k kind) *zone {
 		r, good = conf.ReadLimitCountZone(d, errs)
 		z.name, z.bytes, z.key, z.max, z.maxFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Limit, r.LimitFrom.Text
 		z.window, z.algorithm, z.calendar, z.store = r.Window, r.Algorithm, r.Timezone != nil, r.Store.Text
+		z.overflow, z.opens = r.Reject, r.First
+		if r.Timezone != nil {
+			z.zone = r.Timezone.String()
+		}
 		z.varying = settings(setting{"limit", r.LimitFrom.Text}, setting{"window", r.WindowFrom.Text})
 	case byToken:
 		var r conf.LimitTokenZone
 		r, good = conf.ReadLimitTokenZone(d, errs)
 		z.name, z.bytes, z.key, z.max, z.maxFrom = r.Zone.Name, r.Zone.Bytes, r.Key, r.Capacity, r.CapacityFrom.Text
-		z.rate, z.rateFrom, z.store = r.Rate, r.RateFrom.Text, r.Store.Text
+		z.rate, z.rateFrom, z.store, z.overflow = r.Rate, r.RateFrom.Text, r.Store.Text, r.Reject
 		z.varying = settings(setting{"rate", r.RateFrom.Text}, setting{"capacity", r.CapacityFrom.Text})
 	}
 	if !good {
@@ -156,6 +165,7 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 		var r conf.LimitReq
 		r, good = conf.ReadLimitReq(d, errs)
 		name, l.burst, l.delay, l.noDelay, l.fail = r.Zone, r.Burst, r.Delay, r.NoDelay, r.Fail
+		l.held = r.RejectDelay
 		l.varying = settings(setting{"burst", r.BurstFrom.Text}, setting{"delay", r.DelayFrom.Text})
 		l.varies = len(l.varying) > 0
 	case byConn:
@@ -168,7 +178,7 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 	default:
 		var r conf.LimitQuota
 		r, good = conf.ReadLimitQuota(d, errs)
-		name, l.cost, l.fail = r.Zone, r.Cost, r.Fail
+		name, l.cost, l.fail, l.held = r.Zone, r.Cost, r.Fail, r.RejectDelay
 		l.varying = settings(setting{"cost", r.CostFrom.Text})
 	}
 	if l.zone = m.zone(name, k); !good || l.zone == nil {

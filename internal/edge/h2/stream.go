@@ -20,7 +20,6 @@ type stream struct {
 	id       uint32
 	r        request.Request
 	info     request.Conn
-	secured  request.TLS
 	prog     edge.Program
 	settings *request.HeadSettings
 	head     head
@@ -65,10 +64,6 @@ func (s *stream) begin(c *conn, id uint32) bool {
 	info.Requests++
 	s.c, s.id = c, id
 	s.info = *info // other streams change it
-	if info.TLS != nil {
-		s.secured = *info.TLS
-		s.info.TLS = &s.secured
-	}
 	s.r.Conn = &s.info
 	s.r.Reset()
 	s.head.reset()

@@ -1,0 +1,192 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/limitgate/limitgate/internal/admin"
+	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/history"
+)
+
+// watchTick is how often a watch looks.
+const watchTick = 250 * time.Millisecond
+
+// The states of a watch.
+const (
+	watchOn       = "watching"
+	watchGood     = "good"     // it ended, and nothing was worse
+	watchWorse    = "worse"    // and what ran before runs again
+	watchStuck    = "stuck"    // worse, but what ran before could not be put back
+	watchReplaced = "replaced" // by another configuration, before it ended
+)
+
+// watching looks at what a rollback brought.
+type watching struct {
+	rule   history.Rule
+	before history.Counts // of the time before
+	from   history.Counts // of all time, when it began
+	back   *history.Entry // what ran before
+	stop   chan struct{}  // closed at its end
+
+	mu    sync.Mutex // guards state
+	state admin.Watch
+}
+
+// end ends the watch, once.
+func (w *watching) end(state, why string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state.State != watchOn {
+		return false
+	}
+	w.state.State, w.state.Why = state, why
+	close(w.stop)
+	return true
+}
+
+// Watch implements admin.Gateway.
+func (o operator) Watch() admin.Watch {
+	if o.past == nil {
+		return admin.Watch{}
+	}
+	o.past.mu.Lock()
+	w := o.past.watch
+	o.past.mu.Unlock()
+	if w == nil {
+		return admin.Watch{}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.state
+}
+
+// Rollback implements admin.Gateway.
+func (o operator) Rollback(ctx context.Context, q admin.RollbackQuery) (r admin.Rollback, err error) {
+	if o.past == nil {
+		return r, errors.New("the gateway keeps no history: write history FOLDER; at the top level of its configuration, and start it anew")
+	}
+	err = o.ask(ctx.Done(), func(d *Daemon) error {
+		r, err = d.rollback(q)
+		return err
+	})
+	return r, err
+}
+
+// rollback goes back, and begins the watch.
+func (d *Daemon) rollback(q admin.RollbackQuery) (r admin.Rollback, err error) {
+	p := d.past
+	var list *history.List
+	if err = d.privileged(func() error { list, err = history.Read(p.set.Folder); return err }); err != nil {
+		return r, err
+	}
+	p.mu.Lock()
+	running := p.number
+	p.mu.Unlock()
+	to, back, err := target(list, running, q)
+	if err != nil {
+		return r, err
+	}
+	d.say(errorlog.Notice, "admin: going back to number %d of the history", to.Number)
+	now := d.tally.counts()
+	w := &watching{rule: history.Usual(q.Factor), before: p.lately(now), from: now, back: back, stop: make(chan struct{})}
+	err = d.turn(turn{how: history.Rollback, to: to, mark: func(number int) { r.Number = number }})
+	if r.From = to.Number; r.Number == 0 && err != nil {
+		return r, fmt.Errorf("number %d did not become active, nothing changed: %w", to.Number, err)
+	}
+	if q.Watch > 0 {
+		d.beginWatch(w, r, q.Watch)
+		r.Watched = true
+	}
+	return r, nil // what went wrong behind the change is in the log
+}
+
+// target finds what to go back to, and what to return to where that is watched.
+func target(list *history.List, running int, q admin.RollbackQuery) (to, back *history.Entry, err error) {
+	if q.Watch > 0 {
+		if back, err = list.Find(running); err != nil {
+			return nil, nil, errors.New("what runs is not in the history, so that nothing could be returned to: see the error log, or go back without a watch")
+		}
+	}
+	if q.Number == 0 {
+		to, err = list.Before(running)
+		return to, back, err
+	}
+	if q.Number == running {
+		return nil, nil, fmt.Errorf("number %d is what runs", running)
+	}
+	to, err = list.Find(q.Number)
+	return to, back, err
+}
+
+// beginWatch watches what runs since.
+func (d *Daemon) beginWatch(w *watching, r admin.Rollback, span time.Duration) {
+	w.state = admin.Watch{State: watchOn, Number: r.Number, Until: time.Now().Add(span), Before: w.before}
+	d.past.mu.Lock()
+	d.past.watch = w
+	d.past.mu.Unlock()
+	d.work.Add(1)
+	// Owned by d, ends with the watch or with d.
+	go func() {
+		defer d.work.Done()
+		d.watch(w, span)
+	}()
+}
+
+// watch looks until its time is over, and returns to what ran before if something is worse. It knows of d only what any goroutine may.
+func (d *Daemon) watch(w *watching, span time.Duration) {
+	tick := time.NewTicker(watchTick)
+	defer tick.Stop()
+	over := time.After(span)
+	for {
+		last := false
+		select {
+		case <-d.over:
+			return
+		case <-w.stop:
+			return
+		case <-tick.C:
+		case <-over:
+			last = true
+		}
+		since := d.tally.counts().Sub(w.from)
+		w.mu.Lock()
+		w.state.Since = since
+		w.mu.Unlock()
+		if why := w.rule.Worse(w.before, since); why != "" {
+			d.goForward(w, why)
+			return
+		}
+		if last {
+			w.end(watchGood, "")
+			return
+		}
+	}
+}
+
+// goForward returns to what ran before a rollback.
+func (d *Daemon) goForward(w *watching, why string) {
+	_ = d.ask(d.over, func(d *Daemon) error {
+		w.mu.Lock()
+		on := w.state.State == watchOn
+		w.mu.Unlock()
+		if !on {
+			return nil // replaced meanwhile
+		}
+		d.say(errorlog.Warn, "after the rollback %s: returning to number %d of the history", why, w.back.Number)
+		number := 0
+		err := d.turn(turn{how: history.Return, to: w.back, why: why, of: w, mark: func(n int) { number = n }})
+		w.mu.Lock()
+		w.state.Returned = number
+		w.mu.Unlock()
+		if number == 0 && err != nil {
+			w.end(watchStuck, why+"; and what ran before could not be put back: "+err.Error())
+		} else {
+			w.end(watchWorse, why)
+		}
+		return err
+	})
+}
