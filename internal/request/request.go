@@ -41,6 +41,9 @@ type Request struct {
 	Asked []byte
 	Over  Scheme
 
+	// Main is the method of the request that this one was made for, a subrequest; nil: it is none. See Branch.
+	Main []byte
+
 	KeepAlive bool // the client wants to go on with the connection
 	SkipsBody bool // who answers does without the body: a client that waits to be told to send it is told, and it is dropped
 
@@ -241,13 +244,13 @@ func (r *Request) Reset() {
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
 	seats := r.Seats
 	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
-	filters, body := r.filters, r.Body.Bytes
+	filters, body, call := r.filters, r.Body.Bytes, r.Response.Call
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
 	r.Seats = seats[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
-	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
+	r.Response.Trailers, r.Response.Call, r.filters = trailers[:0], call[:0], filters[:0]
 	if cap(body) <= mostKept {
 		r.Body.Bytes = body[:0]
 	}
@@ -284,6 +287,9 @@ func (r *Request) Release() error {
 // Escaped reports whether the path came with escapes or a plus: only then text taken out of it may hold what has to be
 // escaped in arguments (quoted_uri and plus_in_uri of nginx).
 func (r *Request) Escaped() bool {
+	if r.IsSub() {
+		return false // its path is another one
+	}
 	for _, c := range r.Target {
 		switch c {
 		case '%', '+':

@@ -163,8 +163,8 @@ func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) ph
 	if g.dryRun {
 		return phase.Continue
 	}
-	after := int64(0)
-	if wait := d.RetryAfter(); wait > 0 {
+	after, wait := int64(0), d.RetryAfter()
+	if wait > 0 {
 		after = limitfields.Seconds(wait)
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 		if r.Report != nil {
@@ -178,7 +178,11 @@ func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) ph
 		return phase.Done
 	}
 	r.Fail(g.answer(*d))
-	h.refusal.add(r, m.zone, after)
+	if isCall(r) {
+		refuseCall(r, saysTooMany, wait)
+	} else {
+		h.refusal.add(r, m.zone, after)
+	}
 	return phase.Fail
 }
 
@@ -242,7 +246,11 @@ func (h *handler) connections(r *request.Request) phase.Next {
 	}
 	m.said(after, &v.Decision)
 	r.Fail(m.group.answer(v.Decision))
-	h.refusal.add(r, m.zone, after)
+	if isCall(r) {
+		refuseCall(r, saysAtOnce, time.Duration(after)*time.Second)
+	} else {
+		h.refusal.add(r, m.zone, after)
+	}
 	return phase.Fail
 }
 
