@@ -101,6 +101,45 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestRolloutMetrics: what is only watched has outcomes of its own, and a rollout tells where it is and what it saw.
+func TestRolloutMetrics(t *testing.T) {
+	g := start(t, `
+		limit_req_zone $arg_k zone=some:1m rate=1r/m;
+		limit_req_zone $arg_k zone=all:1m rate=1r/m;
+		limit_rollout wide { zones all; steps 0% 100%; stop rejected_share > 5%; }
+		server {
+			listen $addr;
+			location /some { limit_req zone=some canary=0%; root nowhere; }
+			location /all { limit_req zone=all; root nowhere; }
+			location = /metrics { metrics; }
+		}`)
+	for range 3 {
+		g.fetch("/some?k=x")
+		g.fetch("/all?k=x")
+	}
+	if err := g.rollouts.act("wide", "advance"); err != nil {
+		t.Fatal(err)
+	}
+	g.fetch("/all?k=x")
+	_, all := g.fetch("/metrics")
+	wantLines(t, all,
+		`limitgate_decisions_total\{outcome="canary_passed",zone="some"\} 1`,
+		`limitgate_decisions_total\{outcome="canary_refused",zone="some"\} 2`,
+		`limitgate_decisions_total\{outcome="canary_delayed",zone="some"\} 0`,
+		`limitgate_decisions_total\{outcome="canary_refused",zone="all"\} 2`,
+		`limitgate_decisions_total\{outcome="refused",zone="all"\} 1`,
+		`limitgate_rollout_share\{rollout="wide"\} 1`,
+		`limitgate_rollout_phase\{phase="running",rollout="wide"\} 1`,
+		`limitgate_rollout_phase\{phase="aborted",rollout="wide"\} 0`,
+		`limitgate_rollout_requests_total\{rollout="wide",side="watched"\} 3`,
+		`limitgate_rollout_refused_total\{rollout="wide",side="watched"\} 2`,
+		`limitgate_rollout_answers_total\{rollout="wide",side="watched"\} 1`,
+		`limitgate_rollout_errors_total\{rollout="wide",side="enforced"\} 0`,
+		`limitgate_rollout_requests_total\{rollout="wide",side="enforced"\} 1`,
+		`limitgate_rollout_refused_total\{rollout="wide",side="enforced"\} 1`,
+	)
+}
+
 // TestSeries: with a million keys there are as many series as with none, and fewer than 200 with five zones (field case 97).
 func TestSeries(t *testing.T) {
 	racing.Alone(t)
@@ -121,14 +160,14 @@ func TestSeries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := g.observed.meters.Zone(name)
+		m := g.observed.meters.Zone(name) // whatever a limit can say whose zone is in no store
 		for k := range 200_000 {
 			key := fmt.Sprint(i, "-", k)
 			d, err := l.TakeAt(t.Context(), now.Add(time.Duration(k)*100*time.Microsecond), key, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.Count(now.Add(time.Duration(k)*100*time.Microsecond), uint64(k), meter.Outcome(k%int(meter.Outcomes)), key, d.Delay()+time.Millisecond)
+			m.Count(now.Add(time.Duration(k)*100*time.Microsecond), uint64(k), meter.Outcome(k%int(meter.LocalPassed)), key, d.Delay()+time.Millisecond)
 		}
 	}
 	after := series(g)

@@ -23,6 +23,9 @@ const (
 	DryPassed
 	DryDelayed
 	DryRefused
+	CanaryPassed // as in dry run, for a key that is only watched while the limit is enforced for others
+	CanaryDelayed
+	CanaryRefused
 	LocalPassed
 	LocalDelayed
 	LocalRefused
@@ -33,7 +36,7 @@ const (
 	Outcomes
 )
 
-var outcomeNames = [Outcomes]string{"passed", "delayed", "refused", "no_room", "dry_run_passed", "dry_run_delayed", "dry_run_refused",
+var outcomeNames = [Outcomes]string{"passed", "delayed", "refused", "no_room", "dry_run_passed", "dry_run_delayed", "dry_run_refused", "canary_passed", "canary_delayed", "canary_refused",
 	"local_passed", "local_delayed", "local_refused", "fail_open", "fail_closed"}
 
 // String is the outcome's name in metrics.
@@ -42,7 +45,7 @@ func (o Outcome) String() string { return outcomeNames[o] }
 // limited tells whether the key was limited, or would have been.
 func (o Outcome) limited() bool {
 	switch o {
-	case Delayed, Refused, DryDelayed, DryRefused, LocalDelayed, LocalRefused:
+	case Delayed, Refused, DryDelayed, DryRefused, CanaryDelayed, CanaryRefused, LocalDelayed, LocalRefused:
 		return true
 	}
 	return false
@@ -55,7 +58,7 @@ const lanes = 8
 type lane struct {
 	counts         [Outcomes]atomic.Uint64
 	looked, direct atomic.Uint64 // requests that were looked at, and those no proxy brought
-	_              [2]uint64
+	_              [15]uint64
 }
 
 // Zone counts the decisions of one zone. A nil Zone counts nothing. It is safe for concurrent use.

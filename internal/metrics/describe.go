@@ -15,6 +15,9 @@ type names struct {
 	leaseCalls, leaseFailed, leaseSpared, leased *prometheus.Desc
 	reloads, reloadGood, reloadTime, generations *prometheus.Desc
 	findings                                     *prometheus.Desc
+
+	rolloutShare, rolloutPhase                                     *prometheus.Desc
+	rolloutRequests, rolloutRefused, rolloutAnswers, rolloutErrors *prometheus.Desc
 }
 
 func describe() *names {
@@ -54,6 +57,13 @@ func describe() *names {
 		leaseFailed: d("lease_calls_failed_total", "Of these, those without an answer.", "zone"),
 		leaseSpared: d("lease_decisions_total", "Decisions from what was borrowed, without a call.", "zone"),
 		leased:      d("lease_requests_total", "Requests that were borrowed, and of these those that were returned, and those that nobody used in time.", "zone", "what"),
+
+		rolloutShare:    d("rollout_share", "How much of its keys a rollout enforces, from 0 to 1.", "rollout"),
+		rolloutPhase:    d("rollout_phase", "1 for the phase that a rollout is in, 0 for the others.", "rollout", "phase"),
+		rolloutRequests: d("rollout_requests_total", "Requests that limits of a rollout were asked about, by the side of their keys.", "rollout", "side"),
+		rolloutRefused:  d("rollout_refused_total", "Of these, those that its limits refused, or would have.", "rollout", "side"),
+		rolloutAnswers:  d("rollout_answers_total", "Of these, those that no limit refused, nor would have.", "rollout", "side"),
+		rolloutErrors:   d("rollout_errors_total", "Answers of these with a status from 500 to 599.", "rollout", "side"),
 
 		reloads:     d("reloads_total", "Configurations that were read anew, by how it went.", "result"),
 		reloadGood:  d("last_reload_successful", "Whether the last configuration that was read is the one that runs."),

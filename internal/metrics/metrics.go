@@ -99,6 +99,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for i := range s.Stores {
 		c.store(to, &s.Stores[i])
 	}
+	for i := range s.Rollouts {
+		c.rollout(to, &s.Rollouts[i])
+	}
 	to.counter(c.reloads, s.Reload.Good, "good")
 	to.counter(c.reloads, s.Reload.Bad, "bad")
 	good := 0.0
@@ -150,10 +153,32 @@ func expected(z *Zone, o meter.Outcome) bool {
 		return true
 	case meter.DryPassed, meter.DryDelayed, meter.DryRefused:
 		return z.DryRun
+	case meter.CanaryPassed, meter.CanaryDelayed, meter.CanaryRefused:
+		return z.Parted
 	case meter.LocalPassed, meter.LocalDelayed, meter.LocalRefused, meter.Open, meter.Closed:
 		return z.Stored
 	}
 	return false
+}
+
+func (c collector) rollout(to sink, r *Rollout) {
+	to.gauge(c.rolloutShare, r.Share, r.Name)
+	for _, phase := range [...]string{"running", "held", "aborted", "complete"} {
+		is := 0.0
+		if phase == r.Phase {
+			is = 1
+		}
+		to.gauge(c.rolloutPhase, is, r.Name, phase)
+	}
+	for _, side := range []struct {
+		name string
+		n    *RolloutSide
+	}{{"enforced", &r.Enforced}, {"watched", &r.Watched}} {
+		to.counter(c.rolloutRequests, side.n.Requests, r.Name, side.name)
+		to.counter(c.rolloutRefused, side.n.Refused, r.Name, side.name)
+		to.counter(c.rolloutAnswers, side.n.Answers, r.Name, side.name)
+		to.counter(c.rolloutErrors, side.n.Errors, r.Name, side.name)
+	}
 }
 
 func (c collector) store(to sink, s *Store) {

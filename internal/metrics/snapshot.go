@@ -14,6 +14,7 @@ type Snapshot struct {
 	Held        int64     // refusals that reject_delay holds back now
 	Zones       []Zone
 	Stores      []Store
+	Rollouts    []Rollout
 	Overrides   int // keys that have numbers of their own
 	Reload      Reload
 	Findings    map[string]int // that stand, by their kind
@@ -39,8 +40,20 @@ type Zone struct {
 	Counts       meter.Counts
 	Stored       bool   // it lives in a store
 	DryRun       bool   // one of its limits is in dry run
+	Parted       bool   // one of its limits is enforced for a part of its keys
 	Lease        *Lease // nil: nothing is borrowed for it
 }
+
+// Rollout is a limit_rollout.
+type Rollout struct {
+	Name              string
+	Phase             string  // running, held, aborted or complete
+	Share             float64 // of the keys that is enforced, from 0 to 1
+	Enforced, Watched RolloutSide
+}
+
+// RolloutSide is what was seen of enforced keys, or of those that are watched.
+type RolloutSide struct{ Requests, Refused, Answers, Errors uint64 }
 
 // Lease is what is borrowed from a store for a zone.
 type Lease struct{ Spared, Borrows, Single, Failed, Borrowed, Returned, Aged uint64 }

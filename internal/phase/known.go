@@ -37,6 +37,7 @@ type LimitAbout struct {
 	Zone      string
 	At        conf.Pos
 	DryRun    bool
+	Parted    bool   // it is enforced for a part of its keys
 	Key       string // of the zone, as it is written
 }
 

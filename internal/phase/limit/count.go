@@ -18,7 +18,9 @@ func (m *limit) count(r *request.Request, d *limitgate.Decision, key string, dry
 	}
 	o, wait := meter.Passed, time.Duration(0)
 	if d.Outcome != limitgate.Passed || d.Wait != 0 || dryRun {
-		o, wait = outcomeOf(d, dryRun)
+		if o, wait = outcomeOf(d, dryRun); m.split != nil && o >= meter.DryPassed && o <= meter.DryRefused {
+			o += meter.CanaryPassed - meter.DryPassed
+		}
 	}
 	m.meter.Count(r.Now, r.Conn.Serial, o, key, wait)
 }
