@@ -91,7 +91,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/dns", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/h2", "internal/h2link", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/dns", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/h2", "internal/h2link", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/openssl", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/trust", "internal/vars"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {

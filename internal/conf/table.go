@@ -32,6 +32,7 @@ func Groups() []Group {
 		{"Access", "", accessSpecs()},
 		{"TLS", "TLS towards clients, on addresses that listen with ssl.", sslSpecs()},
 		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},
+		{"TLS to upstreams", "For proxy_pass https://… and grpc_pass grpcs://…; see docs/tls.md.", append(upstreamTLSSpecs("proxy_ssl_"), upstreamTLSSpecs("grpc_ssl_")...)},
 		{"gRPC", "Calls are passed on over HTTP/2, as they come; limits act on them as on any request, each call for itself.", grpcSpecs()},
 		{"Buffers", "", bufferSpecs()},
 		{"Upstreams", "", upstreamSpecs()},

@@ -51,6 +51,9 @@ const (
 
 // connectFault says why there is no connection (ngx_event_connect_peer, ngx_http_upstream_test_connect).
 func (x *exchange) connectFault(ctx context.Context, err error) *fault {
+	if shake := (*shakeError)(nil); errors.As(err, &shake) {
+		return x.shakeFault(ctx, err)
+	}
 	f := &fault{level: errorlog.Error, doing: connecting}
 	var e syscall.Errno
 	switch {
@@ -129,7 +132,7 @@ func (x *exchange) ioFault(err error, call string) *fault {
 	case errors.Is(err, io.EOF):
 		f.kind, f.log = faultClosed, closedEarly
 	default:
-		f.log = call + " failed (" + errorlog.Errno(err) + ")"
+		f.log = x.failure(call, err)
 	}
 	return f
 }
