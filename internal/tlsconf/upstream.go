@@ -126,19 +126,19 @@ type Handshake struct {
 	sni  string
 	cert *tls.Certificate // nil: that of the configuration
 	key  string
+	err  error // of a certificate that can't be read
 }
 
 // Key tells apart the connections that another request must not use: those with another name, other settings, another certificate.
 func (h *Handshake) Key() string { return h.key }
 
-// Prepare finds how a request shakes hands. host is that of its URL, perhaps with a port. The error is of a certificate that can't be
-// read; it may be logged.
-func (u *Upstream) Prepare(r *request.Request, host []byte) (*Handshake, error) {
+// Prepare finds how a request shakes hands. host is that of its URL, perhaps with a port.
+func (u *Upstream) Prepare(r *request.Request, host []byte) *Handshake {
 	if u.name != nil {
 		host = r.Claim(u.name.Append(r, r.Scratch()))
 	}
 	if last := u.last.Load(); last != nil && u.pair == nil && last.name == string(withoutPort(host)) {
-		return last, nil
+		return last
 	}
 	h := &Handshake{u: u, name: string(withoutPort(host))}
 	if u.sni && h.name != "" && h.name[0] != '[' && !isAddress(h.name) {
@@ -150,15 +150,16 @@ func (u *Upstream) Prepare(r *request.Request, host []byte) (*Handshake, error) 
 		if cert != "" {
 			p, failed := pair(newSource(cert, u.pair.env.Dir), newSource(key, u.pair.env.Dir), u.pair.passwords)
 			if failed != nil {
-				return nil, failed
+				h.err, h.key = failed, h.key+"\x00" // no connection has this key
+				return h
 			}
 			sum := sha256.Sum256(p.Certificate[0])
 			h.cert, h.key = p, h.key+"\x00"+string(sum[:])
 		}
-		return h, nil
+		return h
 	}
 	u.last.Store(h)
-	return h, nil
+	return h
 }
 
 // withoutPort is what ngx_http_upstream_ssl_name leaves of a name: all up to a colon.
@@ -185,8 +186,11 @@ type UntrustedError struct{ msg string }
 func (e *UntrustedError) Error() string { return e.msg }
 
 // Shake shakes hands over a connection, until ctx ends; then the connection is closed. peer tells apart the addresses of upstreams. The
-// error is an *UntrustedError where only the upstream's certificate is wrong.
+// error is an *UntrustedError where only the upstream's certificate is wrong, and a *LoadError where our own can't be read.
 func (h *Handshake) Shake(ctx context.Context, nc net.Conn, peer string, now time.Time) (*tls.Conn, error) {
+	if h.err != nil {
+		return nil, h.err
+	}
 	config := h.u.config.Clone()
 	config.ServerName = h.sni
 	if h.cert != nil {

@@ -178,9 +178,7 @@ func (x *exchange) serve() phase.Next {
 	} else {
 		x.build() // before there is an attempt that variables in it could tell of
 	}
-	if next, ok := x.prepare(); !ok {
-		return next
-	}
+	x.prepare()
 	x.bind()
 	x.separate()
 	x.watch()

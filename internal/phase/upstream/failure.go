@@ -20,6 +20,7 @@ type fault struct {
 	level  errorlog.Level
 	log    string // in nginx's words
 	doing  string // what was being done, as the log says it
+	named  bool   // of a faultOurs: there was a peer already
 }
 
 type faultKind uint8
@@ -186,7 +187,9 @@ func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
 	case faultOurs:
 		x.logf(f.level, "%s%s", f.log, f.doing)
 		x.giveBack(false)
-		x.attempt().Addr = []byte{} // nginx has not named its peer yet
+		if !f.named {
+			x.attempt().Addr = []byte{} // nginx has not named its peer yet
+		}
 		x.r.Fail(f.answer())
 		return phase.Fail, false
 	}

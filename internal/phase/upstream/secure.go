@@ -10,7 +10,6 @@ import (
 
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/openssl"
-	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/tlsconf"
 )
 
@@ -93,22 +92,16 @@ func (c *conn) secure(ctx context.Context, h *tlsconf.Handshake, now time.Time) 
 }
 
 // prepare finds how the request shakes hands with peers, if it does.
-func (x *exchange) prepare() (phase.Next, bool) {
+func (x *exchange) prepare() {
 	x.shake = nil
 	if !x.place.secure {
-		return phase.Continue, true
+		return
 	}
 	host := x.r.ProxyHost
 	if x.h.calls != nil {
 		host = x.place.host
 	}
-	h, err := x.h.tls.Prepare(x.r, host)
-	if err != nil {
-		x.r.Logf(errorlog.Error, "%s%s", err, shaking)
-		return x.refuse(500)
-	}
-	x.shake = h
-	return phase.Continue, true
+	x.shake = x.h.tls.Prepare(x.r, host)
 }
 
 const shaking = " while SSL handshaking to upstream"
@@ -117,12 +110,15 @@ const shaking = " while SSL handshaking to upstream"
 func (x *exchange) shakeFault(ctx context.Context, err error) *fault {
 	f := &fault{level: errorlog.Error, doing: shaking}
 	var untrusted *tlsconf.UntrustedError
+	var unread *tlsconf.LoadError
 	var e syscall.Errno
 	switch {
 	case x.gone.Load():
 		f.kind = faultLeft
 	case errors.As(err, &untrusted):
 		f.log = untrusted.Error()
+	case errors.As(err, &unread): // nginx has connected, and does not shake hands yet
+		f.kind, f.named, f.log, f.doing = faultOurs, true, unread.Error(), connecting
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) || isTimeout(err):
 		f.kind, f.log = faultTimeout, timedOut
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
