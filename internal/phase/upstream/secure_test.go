@@ -150,11 +150,13 @@ func TestBodiesOverTLS(t *testing.T) {
 		}
 		_, _ = io.WriteString(c, ok)
 	})
+	over := make(chan bool)
+	defer close(over)
 	hang, _ := listenTLS(t, root, func(c net.Conn, _ int) {
 		_, _ = readRequest(c)
-		time.Sleep(300 * time.Millisecond)
+		<-over
 	})
-	more := "proxy_request_buffering off; proxy_send_timeout 100ms;"
+	more := "proxy_request_buffering off; proxy_send_timeout 300ms;"
 	g := open(t, "server { location /slow { proxy_pass https://"+slow.addr+"; "+more+" } location /hang { proxy_pass https://"+hang.addr+"; "+more+" } }", "/slow", "/hang")
 	for at, want := range map[string]int{"/slow": 200, "/hang": 504} {
 		client := &phasetest.Client{}
@@ -232,6 +234,7 @@ func TestCallsOverTLS(t *testing.T) {
 			}
 		}
 	}
+	eventually(t, func() bool { return seen.conns.Load() >= 4 })
 	if got, alpn := seen.conns.Load(), seen.alpn.Load(); got != 4 || alpn != "h2" {
 		t.Errorf("got %d connections that spoke %v, want 1 that was kept and 3 that were refused, of h2", got, alpn)
 	}
