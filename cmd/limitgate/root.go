@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/limitgate/limitgate/internal/daemon"
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ type nginxFlags struct {
 }
 
 func newRoot() *cobra.Command {
-	f := &nginxFlags{options: daemon.Options{Version: version, Stdout: os.Stdout, Stderr: os.Stderr}}
+	f := &nginxFlags{options: daemon.Options{Version: version, Revision: strings.Trim(revision(), " ()"), Stdout: os.Stdout, Stderr: os.Stderr}}
 	cmd := &cobra.Command{
 		Use:   "limitgate [-p PREFIX] -c FILE",
 		Short: "limits traffic: a gateway that reads nginx configuration, and tools around it",
@@ -91,7 +92,7 @@ is conf/nginx.conf, the log logs/error.log and the pid file logs/nginx.pid below
 	fl.BoolVarP(&f.build, "build", "V", false, "print the version and what is built in, in nginx's form, and exit")
 	fl.BoolVarP(&f.help, "usage", "?", false, "print this help and exit")
 	cmd.SetFlagErrorFunc(flagError)
-	cmd.AddCommand(newRun(), newCheck(), newSimulate(), newReplay(), newExport(), newPeers(), newKey(), newHistory(), newRollback(), newDiff(), newStore(), newRLS(), newVersion())
+	cmd.AddCommand(newRun(), newCheck(), newSimulate(), newReplay(), newExport(), newPeers(), newTop(), newDebug(), newKey(), newHistory(), newRollback(), newDiff(), newStore(), newRLS(), newVersion())
 	return cmd
 }
 

@@ -29,7 +29,6 @@ func acceptedSpecs() []Spec {
 		{[]string{"proxy_send_lowat"}, httpToLocation, 1, 1, checkSize, Accepted, "the system decides when a request is sent on"},
 		{[]string{"connection_pool_size", "request_pool_size"}, httpToServer, 1, 1, checkSize, Accepted, "memory is managed by the run time"},
 		{[]string{"output_buffers"}, httpToLocation, 2, 2, checkBuffers, Accepted, "buffers are sized by need"},
-		{[]string{"log_subrequest"}, httpToLocation, 1, 1, checkFlag, Accepted, "a request is one request here, and logged once"},
 		{[]string{"open_file_cache"}, httpToLocation, 1, 2, checkFileCache, Accepted, "files are opened for each request"},
 		{[]string{"open_file_cache_min_uses"}, httpToLocation, 1, 1, checkNumber, Accepted, "files are opened for each request"},
 		{[]string{"open_file_cache_valid"}, httpToLocation, 1, 1, checkSeconds, Accepted, "files are opened for each request"},
@@ -54,10 +53,10 @@ func acceptedSpecs() []Spec {
 			httpToLocation, 1, 1, checkNumber, Silent, "tables grow with what they hold"},
 	}
 	var specs []Spec
-	for _, r := range append(rows, sslAcceptedRows()...) {
+	for _, r := range slices.Concat(rows, sslAcceptedRows(), http2AcceptedRows()) {
 		for _, name := range r.names {
 			s := Spec{Name: name, Contexts: r.contexts, Min: r.min, Max: r.max, Status: r.status, Doc: r.why, check: r.check}
-			s.Repeat = name == "load_module" || name == "env" || name == "debug_connection" || name == "thread_pool"
+			s.Repeat = name == "http2_push" || name == "load_module" || name == "env" || name == "debug_connection" || name == "thread_pool"
 			specs = append(specs, s)
 		}
 	}

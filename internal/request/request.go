@@ -41,6 +41,9 @@ type Request struct {
 	Asked []byte
 	Over  Scheme
 
+	// Main is the method of the request that this one was made for, a subrequest; nil: it is none. See Branch.
+	Main []byte
+
 	KeepAlive bool // the client wants to go on with the connection
 	SkipsBody bool // who answers does without the body: a client that waits to be told to send it is told, and it is dropped
 
@@ -198,14 +201,19 @@ type TLS struct {
 	Peer []*x509.Certificate
 	ID   *openssl.Identity // of the first one; nil without
 
-	// Chosen is the server that the name stands for in the program By, for that program alone. Asked is the name in lower case;
-	// "" where none is called so, and it is the default server.
-	Chosen int
-	Asked  string
-	By     any
+	// Choice is the server that the name stands for, found last. Requests of one connection may look at once.
+	Choice atomic.Pointer[Choice]
 
 	// Judged is what was found of Peer last.
 	Judged atomic.Pointer[Judgement]
+}
+
+// Choice is the server that a client's name stands for in the program By, for that program alone. Asked is the name in lower
+// case; "" where none is called so, and it is the default server.
+type Choice struct {
+	By     any
+	Server int
+	Asked  string
 }
 
 // Judgement is what a client's certificates are worth, by somebody's authorities.
@@ -241,13 +249,13 @@ func (r *Request) Reset() {
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
 	seats := r.Seats
 	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
-	filters, body := r.filters, r.Body.Bytes
+	filters, body, call := r.filters, r.Body.Bytes, r.Response.Call
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
 	r.Seats = seats[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
-	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
+	r.Response.Trailers, r.Response.Call, r.filters = trailers[:0], call[:0], filters[:0]
 	if cap(body) <= mostKept {
 		r.Body.Bytes = body[:0]
 	}
@@ -284,6 +292,9 @@ func (r *Request) Release() error {
 // Escaped reports whether the path came with escapes or a plus: only then text taken out of it may hold what has to be
 // escaped in arguments (quoted_uri and plus_in_uri of nginx).
 func (r *Request) Escaped() bool {
+	if r.IsSub() {
+		return false // its path is another one
+	}
 	for _, c := range r.Target {
 		switch c {
 		case '%', '+':
