@@ -38,8 +38,9 @@ type conn struct {
 	in         []byte // read and not used yet, in own
 	frames     *http2.Framer
 	fields     *h2.Decoder
-	block      block // the head that is being read
-	inside     bool  // a frame was begun
+	block      block   // the head that is being read
+	lead       [6]byte // what stands before the fields of a HEADERS frame
+	inside     bool    // a frame was begun
 	blockedAt  limitgate.Time
 	served     uint64 // requests
 	newStreams int    // since bytes were read last

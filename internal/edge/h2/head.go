@@ -83,13 +83,16 @@ func (c *conn) opening(h http2.FrameHeader) (length, pad int, next turn) {
 	if h.Type != http2.FrameHeaders {
 		return length, 0, goOn
 	}
-	var b [6]byte
+	b := &c.lead
 	at := b[:0]
 	if h.Flags.Has(http2.FlagHeadersPadded) {
 		at = b[:1]
 	}
 	if h.Flags.Has(http2.FlagHeadersPriority) {
 		at = b[:len(at)+5]
+	}
+	if len(at) == 0 {
+		return length, 0, goOn
 	}
 	if _, err := io.ReadFull((*input)(c), at); err != nil {
 		return 0, 0, c.stopped(err)
