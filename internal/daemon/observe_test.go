@@ -101,45 +101,6 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestRolloutMetrics: what is only watched has outcomes of its own, and a rollout tells where it is and what it saw.
-func TestRolloutMetrics(t *testing.T) {
-	g := start(t, `
-		limit_req_zone $arg_k zone=some:1m rate=1r/m;
-		limit_req_zone $arg_k zone=all:1m rate=1r/m;
-		limit_rollout wide { zones all; steps 0% 100%; stop rejected_share > 5%; }
-		server {
-			listen $addr;
-			location /some { limit_req zone=some canary=0%; root nowhere; }
-			location /all { limit_req zone=all; root nowhere; }
-			location = /metrics { metrics; }
-		}`)
-	for range 3 {
-		g.fetch("/some?k=x")
-		g.fetch("/all?k=x")
-	}
-	if err := g.rollouts.act("wide", "advance"); err != nil {
-		t.Fatal(err)
-	}
-	g.fetch("/all?k=x")
-	_, all := g.fetch("/metrics")
-	wantLines(t, all,
-		`limitgate_decisions_total\{outcome="canary_passed",zone="some"\} 1`,
-		`limitgate_decisions_total\{outcome="canary_refused",zone="some"\} 2`,
-		`limitgate_decisions_total\{outcome="canary_delayed",zone="some"\} 0`,
-		`limitgate_decisions_total\{outcome="canary_refused",zone="all"\} 2`,
-		`limitgate_decisions_total\{outcome="refused",zone="all"\} 1`,
-		`limitgate_rollout_share\{rollout="wide"\} 1`,
-		`limitgate_rollout_phase\{phase="running",rollout="wide"\} 1`,
-		`limitgate_rollout_phase\{phase="aborted",rollout="wide"\} 0`,
-		`limitgate_rollout_requests_total\{rollout="wide",side="watched"\} 3`,
-		`limitgate_rollout_refused_total\{rollout="wide",side="watched"\} 2`,
-		`limitgate_rollout_answers_total\{rollout="wide",side="watched"\} 1`,
-		`limitgate_rollout_errors_total\{rollout="wide",side="enforced"\} 0`,
-		`limitgate_rollout_requests_total\{rollout="wide",side="enforced"\} 1`,
-		`limitgate_rollout_refused_total\{rollout="wide",side="enforced"\} 1`,
-	)
-}
-
 // TestSeries: with a million keys there are as many series as with none, and fewer than 200 with five zones (field case 97).
 func TestSeries(t *testing.T) {
 	racing.Alone(t)
@@ -151,6 +112,11 @@ func TestSeries(t *testing.T) {
 		location = /metrics { metrics; } }`)
 	before := series(g)
 	now, limit := limitgate.Now(), limitgate.Req{Rate: limitgate.PerMinute(1), Burst: 5}
+	earnest := []meter.Outcome{meter.Passed, meter.Delayed, meter.Refused, meter.NoRoom}
+	outcomes := [][]meter.Outcome{ // one in earnest, one in dry run, one in a rollout, one in a store, one in earnest and in dry run
+		earnest, {meter.DryPassed, meter.DryDelayed, meter.DryRefused}, append(earnest, meter.WatchedPassed, meter.WatchedDelayed, meter.WatchedRefused),
+		append(earnest, meter.LocalPassed, meter.LocalDelayed, meter.LocalRefused, meter.Open, meter.Closed), append(earnest, meter.DryPassed, meter.DryDelayed, meter.DryRefused),
+	}
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
 		z, err := g.current.zones.Zone(phase.ZoneSpec{Name: name, Directive: "limit_req_zone", Key: "$binary_remote_addr", Bytes: 10 << 20})
 		if err != nil {
@@ -160,14 +126,14 @@ func TestSeries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := g.observed.meters.Zone(name) // whatever a limit can say whose zone is in no store
+		m := g.observed.meters.Zone(name)
 		for k := range 200_000 {
 			key := fmt.Sprint(i, "-", k)
 			d, err := l.TakeAt(t.Context(), now.Add(time.Duration(k)*100*time.Microsecond), key, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.Count(now.Add(time.Duration(k)*100*time.Microsecond), uint64(k), meter.Outcome(k%int(meter.LocalPassed)), key, d.Delay()+time.Millisecond)
+			m.Count(now.Add(time.Duration(k)*100*time.Microsecond), uint64(k), outcomes[i][k%len(outcomes[i])], key, d.Delay()+time.Millisecond)
 		}
 	}
 	after := series(g)

@@ -13,7 +13,8 @@ import (
 // Outcome is what became of a request at a limit.
 type Outcome uint8
 
-// The outcomes. Those of dry run did not happen: the request went on. Local is what this instance decided for a store that did not
+// The outcomes. Those of dry run did not happen: the request went on, and so it did where a limit only watched the key, because it is
+// enforced for a part of its keys and not for this one. Local is what this instance decided for a store that did not
 // answer, Open and Closed what nobody decided.
 const (
 	Passed Outcome = iota
@@ -23,9 +24,9 @@ const (
 	DryPassed
 	DryDelayed
 	DryRefused
-	CanaryPassed // as in dry run, for a key that is only watched while the limit is enforced for others
-	CanaryDelayed
-	CanaryRefused
+	WatchedPassed
+	WatchedDelayed
+	WatchedRefused
 	LocalPassed
 	LocalDelayed
 	LocalRefused
@@ -36,7 +37,8 @@ const (
 	Outcomes
 )
 
-var outcomeNames = [Outcomes]string{"passed", "delayed", "refused", "no_room", "dry_run_passed", "dry_run_delayed", "dry_run_refused", "canary_passed", "canary_delayed", "canary_refused",
+var outcomeNames = [Outcomes]string{"passed", "delayed", "refused", "no_room", "dry_run_passed", "dry_run_delayed", "dry_run_refused",
+	"watched_passed", "watched_delayed", "watched_refused",
 	"local_passed", "local_delayed", "local_refused", "fail_open", "fail_closed"}
 
 // String is the outcome's name in metrics.
@@ -45,7 +47,7 @@ func (o Outcome) String() string { return outcomeNames[o] }
 // limited tells whether the key was limited, or would have been.
 func (o Outcome) limited() bool {
 	switch o {
-	case Delayed, Refused, DryDelayed, DryRefused, CanaryDelayed, CanaryRefused, LocalDelayed, LocalRefused:
+	case Delayed, Refused, DryDelayed, DryRefused, WatchedDelayed, WatchedRefused, LocalDelayed, LocalRefused:
 		return true
 	}
 	return false

@@ -4,6 +4,9 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // names are all metrics that the gateway has of its own.
 type names struct {
+	rolloutShare, rolloutPhase, rolloutRequests   *prometheus.Desc
+	rolloutRefused, rolloutAnswers, rolloutErrors *prometheus.Desc
+
 	build, started *prometheus.Desc
 
 	connections, accepted, requests, inFlight, responses *prometheus.Desc
@@ -15,9 +18,6 @@ type names struct {
 	leaseCalls, leaseFailed, leaseSpared, leased *prometheus.Desc
 	reloads, reloadGood, reloadTime, generations *prometheus.Desc
 	findings                                     *prometheus.Desc
-
-	rolloutShare, rolloutPhase                                     *prometheus.Desc
-	rolloutRequests, rolloutRefused, rolloutAnswers, rolloutErrors *prometheus.Desc
 }
 
 func describe() *names {
@@ -58,17 +58,17 @@ func describe() *names {
 		leaseSpared: d("lease_decisions_total", "Decisions from what was borrowed, without a call.", "zone"),
 		leased:      d("lease_requests_total", "Requests that were borrowed, and of these those that were returned, and those that nobody used in time.", "zone", "what"),
 
-		rolloutShare:    d("rollout_share", "How much of its keys a rollout enforces, from 0 to 1.", "rollout"),
-		rolloutPhase:    d("rollout_phase", "1 for the phase that a rollout is in, 0 for the others.", "rollout", "phase"),
-		rolloutRequests: d("rollout_requests_total", "Requests that limits of a rollout were asked about, by the side of their keys.", "rollout", "side"),
-		rolloutRefused:  d("rollout_refused_total", "Of these, those that its limits refused, or would have.", "rollout", "side"),
-		rolloutAnswers:  d("rollout_answers_total", "Of these, those that no limit refused, nor would have.", "rollout", "side"),
-		rolloutErrors:   d("rollout_errors_total", "Answers of these with a status from 500 to 599.", "rollout", "side"),
-
 		reloads:     d("reloads_total", "Configurations that were read anew, by how it went.", "result"),
 		reloadGood:  d("last_reload_successful", "Whether the last configuration that was read is the one that runs."),
 		reloadTime:  d("last_reload_time_seconds", "When a configuration was read last, in seconds since 1970."),
 		generations: d("generations", "Configurations that serve requests: 1, and those before it whose last request goes on."),
+
+		rolloutShare:    d("rollout_share", "Of which part of the keys the limits of a rollout are enforced, 0 to 1.", "rollout"),
+		rolloutPhase:    d("rollout_phase", "Where a rollout is: 1 for its phase, 0 for the others.", "rollout", "phase"),
+		rolloutRequests: d("rollout_requests_total", "Requests that the limits of a rollout decided on, by side.", "rollout", "side"),
+		rolloutRefused:  d("rollout_refused_total", "Of these, that were refused, or would have been.", "rollout", "side"),
+		rolloutAnswers:  d("rollout_answers_total", "Answers to requests of a rollout.", "rollout", "side"),
+		rolloutErrors:   d("rollout_errors_total", "Of these, with a status of 500 or above.", "rollout", "side"),
 
 		findings: d("findings", "What the limiter finds wrong with itself now, by kind; the error log has the words.", "kind"),
 	}

@@ -153,8 +153,8 @@ func expected(z *Zone, o meter.Outcome) bool {
 		return true
 	case meter.DryPassed, meter.DryDelayed, meter.DryRefused:
 		return z.DryRun
-	case meter.CanaryPassed, meter.CanaryDelayed, meter.CanaryRefused:
-		return z.Parted
+	case meter.WatchedPassed, meter.WatchedDelayed, meter.WatchedRefused:
+		return z.Partly
 	case meter.LocalPassed, meter.LocalDelayed, meter.LocalRefused, meter.Open, meter.Closed:
 		return z.Stored
 	}
@@ -163,21 +163,18 @@ func expected(z *Zone, o meter.Outcome) bool {
 
 func (c collector) rollout(to sink, r *Rollout) {
 	to.gauge(c.rolloutShare, r.Share, r.Name)
-	for _, phase := range [...]string{"running", "held", "aborted", "complete"} {
+	for _, phase := range r.Phases {
 		is := 0.0
 		if phase == r.Phase {
 			is = 1
 		}
 		to.gauge(c.rolloutPhase, is, r.Name, phase)
 	}
-	for _, side := range []struct {
-		name string
-		n    *RolloutSide
-	}{{"enforced", &r.Enforced}, {"watched", &r.Watched}} {
-		to.counter(c.rolloutRequests, side.n.Requests, r.Name, side.name)
-		to.counter(c.rolloutRefused, side.n.Refused, r.Name, side.name)
-		to.counter(c.rolloutAnswers, side.n.Answers, r.Name, side.name)
-		to.counter(c.rolloutErrors, side.n.Errors, r.Name, side.name)
+	for side, n := range map[string]*Side{"enforced": &r.Enforced, "watched": &r.Watched} {
+		to.counter(c.rolloutRequests, n.Requests, r.Name, side)
+		to.counter(c.rolloutRefused, n.Refused, r.Name, side)
+		to.counter(c.rolloutAnswers, n.Answers, r.Name, side)
+		to.counter(c.rolloutErrors, n.Errors, r.Name, side)
 	}
 }
 

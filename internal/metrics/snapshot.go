@@ -40,20 +40,9 @@ type Zone struct {
 	Counts       meter.Counts
 	Stored       bool   // it lives in a store
 	DryRun       bool   // one of its limits is in dry run
-	Parted       bool   // one of its limits is enforced for a part of its keys
+	Partly       bool   // one of its limits is enforced for a part of its keys
 	Lease        *Lease // nil: nothing is borrowed for it
 }
-
-// Rollout is a limit_rollout.
-type Rollout struct {
-	Name              string
-	Phase             string  // running, held, aborted or complete
-	Share             float64 // of the keys that is enforced, from 0 to 1
-	Enforced, Watched RolloutSide
-}
-
-// RolloutSide is what was seen of enforced keys, or of those that are watched.
-type RolloutSide struct{ Requests, Refused, Answers, Errors uint64 }
 
 // Lease is what is borrowed from a store for a zone.
 type Lease struct{ Spared, Borrows, Single, Failed, Borrowed, Returned, Aged uint64 }
@@ -67,6 +56,19 @@ type Store struct {
 	Unpaid                          uint64
 	Latency                         meter.Buckets // of calls, also of those that failed
 }
+
+// Rollout is a limit_rollout.
+type Rollout struct {
+	Name     string
+	Share    float64 // of the keys for which its limits are enforced, 0 to 1
+	Phase    string
+	Phases   []string // that it may have
+	Enforced Side
+	Watched  Side
+}
+
+// Side is what came from the keys of one side.
+type Side struct{ Requests, Refused, Answers, Errors uint64 }
 
 // Reload is what became of configurations that were read anew.
 type Reload struct {

@@ -37,8 +37,8 @@ type LimitAbout struct {
 	Zone      string
 	At        conf.Pos
 	DryRun    bool
-	Parted    bool   // it is enforced for a part of its keys
 	Key       string // of the zone, as it is written
+	Partly    bool   // it is enforced for a part of its keys, others are watched
 }
 
 // LimitLook is what a limit says of a key.
