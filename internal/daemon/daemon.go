@@ -92,7 +92,7 @@ func (d *Daemon) start(start opener) error {
 	if err := l.makeFolders(); err != nil {
 		return err
 	}
-	opened, err := openSockets(context.Background(), l.sockets, func(err error) { d.boot.Say(errorlog.Emerg, err.Error()) })
+	opened, err := d.openAll(l.sockets, func(err error) { d.boot.Say(errorlog.Emerg, err.Error()) })
 	if err != nil {
 		return err
 	}
@@ -122,10 +122,12 @@ func (d *Daemon) start(start opener) error {
 	}
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
+	d.tellUnused()
 	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
 	}
+	d.notify("READY=1")
 	return d.privileged(d.beginPast)
 }
 
@@ -213,6 +215,7 @@ func (d *Daemon) privileged(do func() error) error {
 // short.
 func (d *Daemon) Shutdown(ctx context.Context) error {
 	d.say(errorlog.Notice, "gracefully shutting down")
+	d.notify("STOPPING=1")
 	err := d.stopListening()
 	if t := d.current.settings.shutdown; t > 0 {
 		var stop context.CancelFunc

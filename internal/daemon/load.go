@@ -45,22 +45,25 @@ type loaded struct {
 
 // shared is what all configurations of a process have in common.
 type shared struct {
-	options  Options
-	build    builder
-	files    *logfile.Files
-	zones    *zones
-	keys     *keys
-	running  atomic.Pointer[loaded] // for who looks from outside
-	tally    tally
-	past     *past    // nil: no configuration is kept; set before anybody asks
-	asks     chan ask // for whoever calls the Daemon's methods
-	sessions *tlsconf.Sessions
-	holds    phase.Holds
-	facts    vars.Facts
-	numbers  map[string]int // of sockets by name
-	temps    atomic.Uint32  // temporary files made so far
-	edge     atomic.Pointer[engine]
-	boot     *Console
+	options Options
+	build   builder
+	files   *logfile.Files
+	zones   *zones
+	keys    *keys
+	running atomic.Pointer[loaded] // for who looks from outside
+	tally   tally
+	past    *past    // nil: no configuration is kept; set before anybody asks
+	asks    chan ask // for whoever calls the Daemon's methods
+
+	given      given  // sockets that a service manager opened
+	notifyPath string // where it wants to know how the process is; "" for nowhere
+	sessions   *tlsconf.Sessions
+	holds      phase.Holds
+	facts      vars.Facts
+	numbers    map[string]int // of sockets by name
+	temps      atomic.Uint32  // temporary files made so far
+	edge       atomic.Pointer[engine]
+	boot       *Console
 }
 
 func newShared(o Options, build builder) *shared {
