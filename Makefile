@@ -4,7 +4,7 @@
 
 # What tests start for real. A program that is missing is installed when root on Debian, named otherwise. PostgreSQL's programs are in a
 # folder of their own.
-NEEDS := nginx caddy haproxy wrk gcc strace openssl redis-server
+NEEDS := nginx chromium caddy haproxy wrk gcc strace openssl redis-server
 
 .PHONY: build quickstart test needs lint check stress sides outside routers postgres ghz conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls adaptive suite fuzz docs faults agreement bench-replay shared
 

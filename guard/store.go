@@ -29,6 +29,9 @@ type Config struct {
 	// count until the roster can be read, and as long after that as others that it does not name.
 	Peers []string
 
+	// Took takes how long each call took that was made, also one that failed. It must not block. May be nil.
+	Took func(time.Duration)
+
 	// Tell takes what is worth a line in a log: at most one event a second of each kind. It is called by who asks for a
 	// decision, and must not block. May be nil.
 	Tell func(Event)
@@ -107,6 +110,7 @@ type Stats struct {
 type Store struct {
 	timeout time.Duration
 	outage  func(error) bool
+	took    func(time.Duration)
 	tell    func(Event)
 	lines   [4]line // by Fallback; the first of changes of the phase
 	live    atomic.Int64
@@ -127,7 +131,7 @@ type Store struct {
 
 // New makes a store. Nothing is called until a zone of it is asked.
 func New(c Config) *Store {
-	s := &Store{timeout: c.Timeout, outage: c.Outage, tell: c.Tell}
+	s := &Store{timeout: c.Timeout, outage: c.Outage, took: c.Took, tell: c.Tell}
 	if s.timeout <= 0 {
 		s.timeout = 50 * time.Millisecond
 	}
@@ -193,7 +197,11 @@ func (s *Store) call(ctx context.Context, now limitgate.Time, f func(context.Con
 func (s *Store) made(ctx context.Context, now limitgate.Time, t ticket, f func(context.Context) error) (err error, gone error) {
 	s.calls.Add(1)
 	bounded, cancel := context.WithTimeout(ctx, s.timeout)
+	begun := time.Now() // the clock of who asks does not go on while it waits
 	err = f(bounded)
+	if s.took != nil {
+		s.took(time.Since(begun))
+	}
 	late := bounded.Err() != nil
 	cancel()
 	if err != nil && ctx.Err() != nil {

@@ -39,8 +39,7 @@ func newVersion() *cobra.Command {
 		Example: "  limitgate version --json | jq -r .commit",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, _ := debug.ReadBuildInfo()
-			b := buildOf(info, commit, date)
+			b := thisBuild()
 			if asJSON {
 				return writeIndented(cmd.OutOrStdout(), b)
 			}
@@ -50,6 +49,12 @@ func newVersion() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write {version, commit, date, modified, platform, go, static}")
 	return cmd
+}
+
+// thisBuild is that of the running binary.
+func thisBuild() build {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(info, commit, date)
 }
 
 // buildOf puts together what the go command noted of the checkout, and what was said instead.
@@ -79,14 +84,20 @@ func (b build) source() string {
 	if b.Commit == "" {
 		return ""
 	}
-	parts := []string{b.Commit[:min(12, len(b.Commit))]}
-	if b.Modified {
-		parts = append(parts, "modified")
-	}
+	text := b.revision()
 	if b.Date != "" {
-		parts = append(parts, b.Date)
+		text += " " + b.Date
 	}
-	return " (" + strings.Join(parts, " ") + ")"
+	return " (" + text + ")"
+}
+
+// revision is the commit, shortly, "" where it is not known.
+func (b build) revision() string {
+	text := b.Commit[:min(12, len(b.Commit))]
+	if b.Modified {
+		text += " modified"
+	}
+	return text
 }
 
 // module is one of nginx's, by the name of its configure script, with a directive that there is where it is.

@@ -22,6 +22,14 @@ func (f *fake) Peers() Peers {
 	return Peers{Instance: "me", Stores: []Store{{Name: "main", Peers: []string{"me"}}}}
 }
 
+func (f *fake) Top(q Question) (Top, error) {
+	if q.Zone == "none" {
+		return Top{}, errors.New("there is no such zone")
+	}
+	f.asked = append(f.asked, fmt.Sprintf("top %+v", q))
+	return Top{Zones: []TopZone{{Zone: "z", Decisions: map[string]uint64{"passed": 3}}}}, nil
+}
+
 func (f *fake) Key(_ context.Context, zone, key string) (Key, error) {
 	if zone == "" {
 		return Key{}, errors.New("no such zone")
@@ -88,6 +96,12 @@ func TestServer(t *testing.T) {
 	if err := c.Ask("GET", "/v1/key", "", nil, &k); err == nil || err.Error() != "no such zone" {
 		t.Errorf("no zone: got %v, want the gateway's words", err)
 	}
+	var top Top
+	for _, q := range []string{"", "zone=z&keys=3&hash=1"} {
+		if err := c.Ask("GET", "/v1/top", q, nil, &top); err != nil || top.Zones[0].Decisions["passed"] != 3 {
+			t.Errorf("top %s: got %+v, %v", q, top, err)
+		}
+	}
 	for _, a := range []struct{ path, body string }{
 		{"/v1/key/reset", ""}, {"/v1/key/set", `{"rate":"5r/s"}`}, {"/v1/key/set", `{}`},
 	} {
@@ -95,10 +109,14 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s %s: got %v", a.path, a.body, err)
 		}
 	}
-	if got, want := strings.Join(f.asked, "; "), `reset z k; set z k {"rate":"5r/s"}; set z k nothing`; got != want {
+	if got, want := strings.Join(f.asked, "; "), `top {Zone: Keys:10 Hash:false}; top {Zone:z Keys:3 Hash:true}; reset z k; set z k {"rate":"5r/s"}; set z k nothing`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for name, err := range map[string]error{
+		"no zone":     c.Ask("GET", "/v1/top", "zone=none", nil, &top),
+		"many keys":   c.Ask("GET", "/v1/top", "keys=1001", nil, &top),
+		"no number":   c.Ask("GET", "/v1/top", "keys=a", nil, &top),
+		"no flag":     c.Ask("GET", "/v1/top", "hash=maybe", nil, &top),
 		"bad numbers": c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`{"burst":-1}`), &struct{}{}),
 		"null":        c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`null`), &struct{}{}),
 		"more":        c.Ask("POST", "/v1/key/set", "zone=z&key=k", strings.NewReader(`{"burst":1} {"burst":2}`), &struct{}{}),

@@ -57,10 +57,67 @@ type Limit struct {
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
 }
 
+// Top is the answer to /v1/top: what the limits do. Rates are those of the last minutes, a second.
+type Top struct {
+	Version     string        `json:"version"`
+	Uptime      time.Duration `json:"uptime_ns"`
+	Connections int64         `json:"connections"`
+	Requests    int64         `json:"requests"`
+	InFlight    int64         `json:"requests_in_flight"`
+	Zones       []TopZone     `json:"zones"`
+	Findings    []Finding     `json:"findings,omitempty"`
+}
+
+// TopZone is a zone.
+type TopZone struct {
+	Zone         string            `json:"zone"`
+	Store        string            `json:"store,omitempty"` // it lives in; none: the memory of this process
+	Keys         int               `json:"keys"`            // it holds
+	Capacity     int               `json:"capacity"`
+	HotEvictions uint64            `json:"hot_evictions"`
+	Full         uint64            `json:"full"`
+	Decisions    map[string]uint64 `json:"decisions"` // by outcome, since the start
+
+	Asked   float64 `json:"asked_per_second"`
+	Delayed float64 `json:"delayed_per_second"`
+	Refused float64 `json:"refused_per_second"`
+
+	Top    []TopKey `json:"top"`    // the keys that are limited most, and behind them those that come most
+	Absent float64  `json:"absent"` // no key that is not in Top is limited more often
+}
+
+// TopKey is a key. Limited is too much by Over at most.
+type TopKey struct {
+	Key     string        `json:"key"`
+	Cut     bool          `json:"cut,omitempty"`    // Key is only the beginning
+	Hashed  bool          `json:"hashed,omitempty"` // Key stands for it
+	Asked   float64       `json:"asked_per_second"`
+	Limited float64       `json:"limited_per_second"` // delayed or refused, or would be in dry run
+	Over    float64       `json:"over_per_second"`
+	Delayed float64       `json:"delayed_per_second"` // of Limited
+	Delay   time.Duration `json:"delay_ns"`           // of those, on average
+}
+
+// Finding is something that the limiter finds wrong with itself.
+type Finding struct {
+	Kind  string    `json:"kind"`
+	About string    `json:"about"` // the zone or store
+	Text  string    `json:"text"`  // with the mend
+	Since time.Time `json:"since"`
+}
+
+// Question says what of Top is wanted.
+type Question struct {
+	Zone string // "": all
+	Keys int    // of each zone, at most
+	Hash bool   // keys are not to be shown
+}
+
 // Gateway is what the server asks. An error is told to who asked.
 type Gateway interface {
 	Rollbacks
 	Peers() Peers
+	Top(q Question) (Top, error)
 	Key(ctx context.Context, zone, key string) (Key, error)
 	Reset(ctx context.Context, zone, key string) error
 	// Set sets the numbers of a key, in all instances; nil takes back what was set.

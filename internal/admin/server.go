@@ -10,8 +10,10 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -116,6 +118,15 @@ func (s *Server) remove() error {
 func routes(g Gateway) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /v1/peers", func(w http.ResponseWriter, _ *http.Request) { answer(w, g.Peers(), nil) })
+	m.HandleFunc("GET /v1/top", func(w http.ResponseWriter, r *http.Request) {
+		q, err := readQuestion(r.URL.Query())
+		if err != nil {
+			answer(w, nil, err)
+			return
+		}
+		t, err := g.Top(q)
+		answer(w, t, err)
+	})
 	m.HandleFunc("GET /v1/key", func(w http.ResponseWriter, r *http.Request) {
 		k, err := g.Key(r.Context(), r.FormValue("zone"), r.FormValue("key"))
 		answer(w, k, err)
@@ -132,6 +143,30 @@ func routes(g Gateway) http.Handler {
 	})
 	rollbacks(m, g)
 	return m
+}
+
+// Keys of a zone that are told of, unless the question says how many; and at most.
+const (
+	usualKeys = 10
+	mostKeys  = 1000
+)
+
+func readQuestion(v url.Values) (Question, error) {
+	q := Question{Zone: v.Get("zone"), Keys: usualKeys}
+	if text := v.Get("keys"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > mostKeys {
+			return q, fmt.Errorf("keys=%s: it is a number from 0 to %d", text, mostKeys)
+		}
+		q.Keys = n
+	}
+	if text := v.Get("hash"); text != "" {
+		var err error
+		if q.Hash, err = strconv.ParseBool(text); err != nil {
+			return q, fmt.Errorf("hash=%s: it is 1 or 0", text)
+		}
+	}
+	return q, nil
 }
 
 // readNumbers reads a body; nil is one without numbers.

@@ -33,13 +33,19 @@ var imports = map[string][]string{
 	"internal/h2":               {"internal/header"},
 	"internal/h2link":           {"internal/h2"},
 	"internal/proxyproto":       {},
+	"internal/dns":              {"."},
+	"internal/dns/dnstest":      {},
 	"internal/password":         {},
 	"internal/conf/syntax":      {},
 	"internal/conf":             {".", "internal/conf/syntax"},
-	"internal/admin":            {"internal/history", "internal/override"},
+	"internal/admin":            {"internal/override", "internal/history"},
+	"internal/top":              {"."},
+	"internal/meter":            {".", "internal/top"},
+	"internal/metrics":          {".", "internal/meter"},
+	"internal/selfwatch":        {"."},
 	"internal/history":          {},
 	"internal/override":         {"."},
-	"internal/store":            {"guard", "leasezone", "internal/conf", "internal/errorlog", "rediszone"},
+	"internal/store":            {"guard", "leasezone", "internal/conf", "internal/errorlog", "internal/meter", "rediszone"},
 	"internal/conf/gendocs":     {"internal/conf"},
 	"internal/admit":            {".", "adaptive"},
 	"internal/limitfields":      {"."},
@@ -50,15 +56,15 @@ var imports = map[string][]string{
 	"internal/runconf":          {"."},
 	"internal/tempfile":         {"internal/errorlog"},
 	"internal/found":            {".", "adaptive"},
-	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/tempfile", "internal/trust"},
-	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/request", "internal/errorlog", "internal/trust"},
+	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/openssl", "internal/tempfile", "internal/trust"},
+	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/openssl", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/accesslog":        {"internal/conf", "internal/logformat", "internal/vars"},
 	"internal/edge":             {"internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
-	"internal/phase":            {".", "internal/found", "internal/conf", "internal/override", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
-	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars"},
-	"internal/daemon":           {".", "internal/found", "guard", "internal/admin", "internal/history", "internal/lint", "internal/override", "internal/printable", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars"},
+	"internal/phase":            {".", "internal/found", "internal/conf", "internal/meter", "internal/override", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
+	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars", "internal/openssl"},
+	"internal/daemon":           {".", "internal/found", "internal/meter", "internal/metrics", "internal/selfwatch", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars", "internal/history", "internal/lint", "internal/printable"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
 	"internal/virtual":          {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/heap", "internal/phase", "internal/phase/limit", "internal/pipeline", "internal/request", "internal/vars"},
@@ -89,7 +95,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/h2", "internal/h2link", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars", "internal/h2", "internal/h2link", "internal/dns"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
@@ -135,21 +141,24 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
-	"retry/grpcretry":     {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
-	"grpclimit":           {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
-	"rediszone":           {"github.com/redis/rueidis"},
-	"internal/edge/h1":    {"golang.org/x/sys"},
-	"internal/h2":         {"golang.org/x/net"},
-	"internal/h2link":     {"golang.org/x/net"},
-	"internal/grpctest":   {"google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/daemon":     {"golang.org/x/sys"},
-	"internal/accesslog":  {"github.com/klauspost/compress"},
-	"internal/rls/shared": {"github.com/redis/rueidis"},
-	"internal/rls/serve":  {"github.com/envoyproxy/go-control-plane", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/rls/config": {"go.yaml.in/yaml/v3"},
-	"internal/password":   {"golang.org/x/crypto"},
-	"internal/proxyproto": {"github.com/pires/go-proxyproto"},
-	"cmd/limitgate":       {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"retry/grpcretry":      {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
+	"grpclimit":            {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
+	"rediszone":            {"github.com/redis/rueidis"},
+	"internal/edge/h1":     {"golang.org/x/sys"},
+	"internal/h2":          {"golang.org/x/net"},
+	"internal/h2link":      {"golang.org/x/net"},
+	"internal/grpctest":    {"google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/daemon":      {"golang.org/x/sys"},
+	"internal/accesslog":   {"github.com/klauspost/compress"},
+	"internal/rls/shared":  {"github.com/redis/rueidis"},
+	"internal/rls/serve":   {"github.com/envoyproxy/go-control-plane", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/rls/config":  {"go.yaml.in/yaml/v3"},
+	"internal/password":    {"golang.org/x/crypto"},
+	"internal/proxyproto":  {"github.com/pires/go-proxyproto"},
+	"internal/metrics":     {"github.com/prometheus/client_golang", "github.com/prometheus/common"},
+	"cmd/limitgate":        {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"internal/dns":         {"golang.org/x/net"},
+	"internal/dns/dnstest": {"golang.org/x/net"},
 }
 
 func TestModulesOfOthersStayWhereTheyBelong(t *testing.T) {

@@ -42,6 +42,15 @@ func oneOf(words ...string) check {
 	}
 }
 
+// optional checks a value that is there.
+func optional(then check) check {
+	return func(c *checker, d *Directive) {
+		if len(d.Args) > 0 {
+			then(c, d)
+		}
+	}
+}
+
 // unlessVariable lets a value with variables pass: it is known only with a request.
 func unlessVariable(then check) check {
 	return func(c *checker, d *Directive) {

@@ -41,6 +41,37 @@ next:
 	return p, len(p.Versions) > 0
 }
 
+// checkOCSP reads ssl_ocsp.
+func checkOCSP(c *checker, d *Directive) {
+	oneOf("on", "off", "leaf")(c, d)
+	if equalFold(d.Arg(0), "on") || equalFold(d.Arg(0), "leaf") {
+		c.errs.Add(d.Pos, `"ssl_ocsp" is not supported: clients whose certificates were revoked would pass`, "name lists of what was revoked in ssl_crl, and write ssl_ocsp off")
+	}
+}
+
+const confCommandDoc = "What OpenSSL is told. Options and RecordPadding tune it, and Ciphersuites, Curves, Groups and SignatureAlgorithms choose what crypto/tls " +
+	"chooses itself: these are read, and noted once. Others are refused, because they would change who may connect, or how: they have directives of their own."
+
+// checkConfCommand reads ssl_conf_command and those of upstreams: SSL_CONF_cmd of OpenSSL, of which nothing is done here.
+func checkConfCommand(c *checker, d *Directive) {
+	name := strings.ToLower(d.Arg(0))
+	switch name {
+	case "options", "recordpadding", "numtickets", "signaturealgorithms", "clientsignaturealgorithms":
+		c.errs.Mention(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" has no effect`, "crypto/tls has nothing of the kind to tune")
+	case "ciphersuites", "curves", "groups":
+		c.errs.Mention(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" has no effect`, "crypto/tls chooses the best for both sides")
+	case "cipherstring":
+		c.errs.Add(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" is not supported`, "use "+strings.Replace(d.Name, "conf_command", "ciphers", 1))
+	case "minprotocol", "maxprotocol", "protocol":
+		c.errs.Add(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" is not supported`, "use "+strings.Replace(d.Name, "conf_command", "protocols", 1))
+	case "certificate", "privatekey", "chaincafile", "chaincapath", "verifycafile", "verifycapath", "requestcafile", "clientcafile", "requestcapath",
+		"clientcapath", "serverinfofile", "dhparameters", "verifymode":
+		c.errs.Add(d.Pos, `"`+d.Name+" "+d.Arg(0)+`" is not supported`, "it would change who is let in, or trusted; use the directives for certificates")
+	default:
+		c.errs.Add(d.Pos, `SSL_CONF_cmd("`+d.Arg(0)+`", "`+d.Arg(1)+`") failed (SSL: error:0A000182:SSL routines::unknown cmd name:cmd=`+d.Arg(0)+`)`, d.usage())
+	}
+}
+
 // SessionCache is ssl_session_cache.
 type SessionCache struct {
 	Off    bool   // no session is taken up again

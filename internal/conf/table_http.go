@@ -26,6 +26,12 @@ func serverSpecs() []Spec {
 		{Name: "stub_status", Contexts: Server | Location, Min: 0, Max: 1, Merge: Handler, Repeat: true, Usage: "[TEXT]",
 			Doc: "Answers with the numbers of this process's connections, in nginx's form: open ones, accepted, handled and requests so far, and how many of the open ones are " +
 				"in a request's head, in an answer, or between requests. GET and HEAD only. An argument has no effect."},
+		{Name: "metrics", Beyond: true, Contexts: Server | Location, Min: 0, Max: 0, Merge: Handler,
+			Doc: "Answers with everything that this process counts, in Prometheus's text format: decisions by zone and outcome, delays, stores, zones and how full they are, reloads, connections (docs/metrics.md). " +
+				"It names zones and stores and no key, but how much is refused is nobody's business: put allow and deny beside it, or let it listen on loopback. GET and HEAD only."},
+		{Name: "health", Beyond: true, Contexts: Server | Location, Min: 0, Max: 1, Merge: Handler, Usage: "[ready | live]", check: optional(oneOf("ready", "live")),
+			Doc: "Answers for probes, with a short JSON text. ready, the default, is 200 where the process should get requests, and 503 with the reason while it shuts down, and while a store is down that a limit " +
+				"with fail=closed needs: that limit refuses all requests. live is 200 as long as the process answers at all. Limits that the place inherits don't count there; those written beside it do. GET and HEAD only."},
 		{Name: "root", Contexts: httpToIf, Min: 1, Max: 1, Usage: "PATH", Default: "html", check: (*checker).checkRoot,
 			Doc: "The folder that files are served from: the path of the request is appended to it. May hold variables; relative names belong to the prefix."},
 		{Name: "alias", Contexts: Location, Min: 1, Max: 1, Merge: Own, Usage: "PATH", check: (*checker).checkRoot,

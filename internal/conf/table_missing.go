@@ -71,10 +71,10 @@ var missing = [...]struct{ lost, names string }{
 			"dav_methods empty_gif flv gzip_static min_delete_depth mp4 mp4_buffer_size mp4_max_buffer_size " +
 			"mp4_start_key_frame random_index slice"},
 	{"requests that should be refused would be let in",
-		"auth_request auth_request_set secure_link secure_link_md5 " +
+		"secure_link secure_link_md5 " +
 			"secure_link_secret disable_symlinks"},
 	{"requests would be read, answered or logged in another way",
-		"early_hints keepalive_min_timeout max_headers msie_refresh post_action resolver resolver_timeout " +
+		"early_hints keepalive_min_timeout max_headers msie_refresh post_action " +
 			"subrequest_output_buffer_size"},
 	{"answers would not be compressed as asked",
 		"gunzip gunzip_buffers"},
@@ -93,8 +93,7 @@ var missing = [...]struct{ lost, names string }{
 			"geoip_proxy_recursive modern_browser modern_browser_value referer_hash_bucket_size " +
 			"referer_hash_max_size valid_referers"},
 	{"connections would not be encrypted as asked",
-		"ssl_certificate_cache ssl_certificate_compression ssl_client_certificate ssl_conf_command ssl_crl ssl_ech_file ssl_ocsp " +
-			"ssl_ocsp_cache ssl_ocsp_responder ssl_session_ticket_key ssl_verify_client ssl_verify_depth"},
+		"ssl_ech_file"},
 	{"clients would be served by another version of HTTP",
 		"http2_body_preread_size http2_chunk_size http2_idle_timeout http2_max_concurrent_pushes " +
 			"http2_max_concurrent_streams http2_max_field_size http2_max_header_size http2_max_requests " +
@@ -104,7 +103,7 @@ var missing = [...]struct{ lost, names string }{
 	{"requests would go to other servers of the group",
 		"sticky"},
 	{"what it should answer would not be answered",
-		"degradation degrade mirror mirror_request_body perl perl_modules perl_require perl_set"},
+		"degradation degrade perl perl_modules perl_require perl_set"},
 	{"TCP and UDP connections would not be served",
 		"pass preread_buffer_size preread_timeout proxy_download_rate proxy_downstream_buffer " +
 			"proxy_half_close proxy_protocol_timeout proxy_requests proxy_responses proxy_ssl proxy_upload_rate " +

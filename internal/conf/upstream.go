@@ -13,7 +13,9 @@ type UpstreamServer struct {
 	MaxConns    int64 // 0 means no limit
 	MaxFails    int64 // 0 means failures don't count
 	FailTimeout time.Duration
+	SlowStart   time.Duration // over which the weight comes back behind an outage; 0: at once
 	Backup      bool
+	Resolve     bool // its name is looked up again while requests are served
 	Down        bool
 	At          Pos
 }
@@ -53,6 +55,9 @@ func (s *UpstreamServer) parameter(text string) (ok bool) {
 	case text == "backup":
 		s.Backup = true
 		return true
+	case text == "resolve":
+		s.Resolve = true
+		return true
 	case text == "down":
 		s.Down = true
 		return true
@@ -65,6 +70,8 @@ func (s *UpstreamServer) parameter(text string) (ok bool) {
 		s.MaxConns, ok = ParseInt(value)
 	case name == "max_fails":
 		s.MaxFails, ok = ParseInt(value)
+	case name == "slow_start":
+		s.SlowStart, ok = ParseSeconds(value)
 	case name == "fail_timeout":
 		s.FailTimeout, ok = ParseSeconds(value)
 	}
@@ -217,10 +224,24 @@ func (c *checker) upstreamClosed(d *Directive) {
 		c.errs.Add(d.Close, "no servers are inside upstream", "add server ADDRESS;")
 		return
 	}
+	c.noSlowStart(d, servers)
 	for _, s := range servers {
 		if !slices.ContainsFunc(s.Args[1:], func(a Word) bool { return a.Text == "backup" }) {
 			return
 		}
 	}
 	c.errs.Late(AtHTTPEnd, d.Pos, `no servers in upstream "`+d.Arg(0)+`"`, "a backup needs a server that it stands in for")
+}
+
+// noSlowStart checks that no server starts slowly under a method that does not look at weights anew each time.
+func (c *checker) noSlowStart(d *Directive, servers []*Directive) {
+	methods := d.Block.Own("least_conn", "ip_hash", "hash", "random")
+	if len(methods) == 0 || methods[len(methods)-1].Name == "least_conn" {
+		return
+	}
+	for _, s := range servers {
+		if slices.ContainsFunc(s.Args[1:], func(a Word) bool { return strings.HasPrefix(a.Text, "slow_start=") }) {
+			c.errs.Add(s.Pos, `balancing method does not support parameter "slow_start"`, "leave out slow_start, or "+methods[len(methods)-1].Name)
+		}
+	}
 }

@@ -123,12 +123,18 @@ func (d *Daemon) start(start opener) error {
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
 	d.tellUnused()
+	d.observed.generations.Add(1)
+	l.watch()
 	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
 	}
 	d.notify("READY=1")
-	return d.privileged(d.beginPast)
+	if err := d.privileged(d.beginPast); err != nil {
+		return err
+	}
+	d.watchSelf()
+	return nil
 }
 
 // undo gives back what a start that failed had taken.
@@ -214,6 +220,7 @@ func (d *Daemon) privileged(do func() error) error {
 // Shutdown stops accepting, closes idle connections, lets active requests finish, and closes the daemon. ctx cuts the wait
 // short.
 func (d *Daemon) Shutdown(ctx context.Context) error {
+	d.observed.draining.Store(true)
 	d.say(errorlog.Notice, "gracefully shutting down")
 	d.notify("STOPPING=1")
 	err := d.stopListening()
@@ -224,6 +231,7 @@ func (d *Daemon) Shutdown(ctx context.Context) error {
 	}
 	// A wait that was cut short is no failure: what is left is cut off below.
 	_ = d.engine.Shutdown(ctx)
+	d.current.program.Drain(ctx)
 	return errors.Join(err, d.Close())
 }
 

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/errorlog/logconf"
 	"github.com/limitgate/limitgate/internal/logfile"
+	"github.com/limitgate/limitgate/internal/metrics"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/tempfile"
 	"github.com/limitgate/limitgate/internal/tlsconf"
@@ -20,6 +23,10 @@ import (
 // program is a compiled configuration as the daemon sees it.
 type program interface {
 	edge.Program
+	// Drain waits for what requests have left behind, such as mirrors, and cuts it off once ctx is done.
+	Drain(ctx context.Context)
+	// Watch keeps up to date what the program knows only for a time, until ctx is over.
+	Watch(ctx context.Context)
 	// Close gives up what the program keeps, such as idle upstream connections, once its last request has ended.
 	Close() error
 }
@@ -41,6 +48,7 @@ type loaded struct {
 	zones    *zoneUse
 	temp     *tempfile.Set
 	limits   *phase.KnownLimits
+	unwatch  func() // nil: it does not run
 }
 
 // shared is what all configurations of a process have in common.
@@ -57,19 +65,25 @@ type shared struct {
 
 	given      given  // sockets that a service manager opened
 	notifyPath string // where it wants to know how the process is; "" for nowhere
-	sessions   *tlsconf.Sessions
-	holds      phase.Holds
-	facts      vars.Facts
-	numbers    map[string]int // of sockets by name
-	temps      atomic.Uint32  // temporary files made so far
-	edge       atomic.Pointer[engine]
-	boot       *Console
+
+	sessions *tlsconf.Sessions
+	holds    phase.Holds
+	facts    vars.Facts
+	observed observed
+	numbers  map[string]int // of sockets by name
+	temps    atomic.Uint32  // temporary files made so far
+	edge     atomic.Pointer[engine]
+	boot     *Console
 }
 
 func newShared(o Options, build builder) *shared {
 	zs := newZones(limitgate.Now)
 	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}, asks: make(chan ask)}
 	s.facts.Now = limitgate.Now
+	s.observed.started = limitgate.Now()
+	s.observed.reload = metrics.Reload{LastGood: true, Last: s.observed.started}
+	_, _ = rand.Read(s.observed.secret[:]) // never fails
+	s.observed.exposition = metrics.New(s.snapshot)
 	s.facts.Connections = s.connections
 	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
 	return s
@@ -117,7 +131,7 @@ func (s *shared) loadAs(globals string, disk conf.Disk) *loaded {
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
 		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Holds: &s.holds, Temp: l.temp,
-		Overrides: s.keys.table, Limits: l.limits,
+		Overrides: s.keys.table, Limits: l.limits, Meters: &s.observed.meters, Watch: s,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)
@@ -147,8 +161,23 @@ func (l *loaded) makeFolders() error {
 	return l.temp.Make(uid)
 }
 
+// watch begins the program's watch over what it knows for a time.
+func (l *loaded) watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	// Owned by l, ends when it is closed.
+	go func() {
+		defer close(over)
+		l.program.Watch(ctx)
+	}()
+	l.unwatch = func() { cancel(); <-over }
+}
+
 // close gives up what the configuration holds.
 func (l *loaded) close() error {
+	if l.unwatch != nil {
+		l.unwatch()
+	}
 	err := l.program.Close()
 	l.zones.close()
 	return errors.Join(err, l.files.Close())

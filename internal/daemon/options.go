@@ -17,6 +17,7 @@ type Options struct {
 	Globals  string    // -g: directives outside of the file
 	Disk     conf.Disk // where the configuration is read from; nil: the system's files
 	Version  string    // of limitgate, for the Server header
+	Revision string    // the commit it was built from; "" where that is not known
 	Stdout   *os.File
 	Stderr   *os.File
 }

@@ -36,6 +36,7 @@ func (d *Daemon) turn(t turn) error {
 	err := d.privileged(func() error {
 		was := d.current
 		err := d.reload(t)
+		d.observed.reloaded(d.current != was)
 		if d.current == was {
 			d.refused(t.how, err)
 		}
@@ -149,6 +150,9 @@ func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	d.say(errorlog.Notice, "start worker process %d", os.Getpid())
 	// Before the swap: what comes in on a listener that goes is still the old program's.
 	err = errors.Join(err, d.closeUnlisted(next))
+	d.observed.meters.Keep(next.zones.has)
+	d.observed.generations.Add(1)
+	next.watch()
 	g := d.source.swap(newGeneration(next.program, &d.tally))
 	for name := range opened {
 		d.accept(d.sockets[name])
@@ -198,10 +202,34 @@ func (d *Daemon) closeUnlisted(next *loaded) error {
 	return errors.Join(errs...)
 }
 
+// drain waits for what the requests of a configuration have left behind, as long as worker_shutdown_timeout lets it, and the
+// daemon.
+func (d *Daemon) drain(l *loaded) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	if t := l.settings.shutdown; t > 0 {
+		ctx, stop = context.WithTimeout(ctx, t)
+		defer stop()
+	}
+	d.work.Add(1)
+	// Owned by d, ends with drain.
+	go func() {
+		defer d.work.Done()
+		select {
+		case <-d.over:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	l.program.Drain(ctx)
+}
+
 // end waits for the last request of a generation and gives up what only it needed.
 func (d *Daemon) end(g *generation, l *loaded) {
 	l.log.Write(errorlog.Notice, 0, "gracefully shutting down")
 	<-g.ended
+	d.drain(l)
+	d.observed.generations.Add(-1)
 	l.log.Write(errorlog.Notice, 0, "exiting")
 	l.log.Write(errorlog.Notice, 0, "exit")
 	if err := l.close(); err != nil {

@@ -10,13 +10,19 @@ import (
 // tally counts requests of all generations. It is striped by connection, so that those of several processors count beside each other.
 type tally [16]struct {
 	requests, failed, rejected atomic.Int64
-	_                          [40]byte // to a cache line of its own
+	class                      [6]atomic.Uint64 // by the first digit of the status; 0: none was sent
+	_                          [56]byte         // to two cache lines of its own
 }
 
 // add counts a request that was answered.
 func (t *tally) add(r *request.Request) {
 	s := &t[r.Conn.Serial%uint64(len(t))]
 	s.requests.Add(1)
+	class := r.Response.Status / 100
+	if class < 0 || class >= len(s.class) {
+		class = 0
+	}
+	s.class[class].Add(1)
 	switch {
 	case r.ReqStatus == request.LimitRejected, r.ConnStatus == request.LimitRejected,
 		r.CountStatus == request.LimitRejected, r.TokenStatus == request.LimitRejected:
@@ -34,4 +40,14 @@ func (t *tally) counts() (c history.Counts) {
 		c.Rejected += t[i].rejected.Load()
 	}
 	return c
+}
+
+// answers adds up the answers by the first digit of their status.
+func (t *tally) answers() (n [6]uint64) {
+	for i := range t {
+		for c := range n {
+			n[c] += t[i].class[c].Load()
+		}
+	}
+	return n
 }

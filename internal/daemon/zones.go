@@ -55,11 +55,12 @@ type zoneUse struct {
 	zones  *zones
 	held   map[string]*zone
 	specs  map[string]phase.ZoneSpec
+	closed map[string]bool // zones that a limit with fail=closed asks for
 	stores map[string]*openStore
 }
 
 func (zs *zones) use() *zoneUse {
-	return &zoneUse{zones: zs, held: map[string]*zone{}, specs: map[string]phase.ZoneSpec{}, stores: map[string]*openStore{}}
+	return &zoneUse{zones: zs, held: map[string]*zone{}, specs: map[string]phase.ZoneSpec{}, closed: map[string]bool{}, stores: map[string]*openStore{}}
 }
 
 // Zone returns the zone of a name, or a part of it. One that runs under another key is refused, in nginx's words: what its
@@ -109,6 +110,9 @@ func (u *zoneUse) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 	}
 	u.specs[id] = spec
 	if z.far != nil {
+		if spec.Fail == limitgate.FailClosed {
+			u.closed[id] = true
+		}
 		return z.far.Fail(spec.Fail), nil
 	}
 	return z.mem, nil
@@ -177,6 +181,18 @@ func (u *zoneUse) adopt(spec phase.ZoneSpec) {
 			u.specs[id] = spec
 		}
 	}
+}
+
+// has tells whether the generation has a zone.
+func (u *zoneUse) has(name string) bool {
+	u.zones.mu.Lock()
+	defer u.zones.mu.Unlock()
+	for _, z := range u.held {
+		if z.name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // overflow is what a zone does when it is full.

@@ -19,6 +19,7 @@ type block struct {
 	past   bool // of a stream that is over: it is read for the table's sake alone
 	status int
 	room   int
+	raw    []byte // as it came
 	fields []hpack.HeaderField
 	fault  *Fault
 }
@@ -31,29 +32,34 @@ func (l *Link) takeBlock(h http2.FrameHeader, p []byte) *Fault {
 		if p, f = bare(h, p); f != nil {
 			return f
 		}
-		*b = block{open: true, id: h.StreamID, end: h.Flags.Has(http2.FlagHeadersEndStream), trails: s.head != nil,
+		*b = block{raw: b.raw[:0], open: true, id: h.StreamID, end: h.Flags.Has(http2.FlagHeadersEndStream), trails: s.head != nil,
 			past: l.past(h) || s.fault != nil, room: s.limit}
 		l.decoder.SetMaxStringLength(max(b.room, 1<<16))
 	}
-	done := h.Flags.Has(http2.FlagHeadersEndHeaders)
-	_, err := l.decoder.Write(p)
-	if err == nil && done {
+	if b.raw = append(b.raw, p...); len(b.raw) > maxBlock(l.stream.limit) {
+		return b.bad("upstream sent too large http2 header")
+	}
+	if !h.Flags.Has(http2.FlagHeadersEndHeaders) {
+		return nil
+	}
+	b.open = false
+	_, err := l.decoder.Write(h2.Tolerate(b.raw))
+	if err == nil {
 		err = l.decoder.Close()
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return b.bad(decoding(err))
-	}
-	if b.fault != nil {
+	case b.fault != nil:
 		return b.fault
+	case b.past:
+		return nil
 	}
-	if done {
-		b.open = false
-		if !b.past {
-			return l.endBlock()
-		}
-	}
-	return nil
+	return l.endBlock()
 }
+
+// maxBlock bounds the bytes of a block whose names and values may have limit bytes: encoded they may have more, but not by much.
+func maxBlock(limit int) int { return 2*limit + 64<<10 }
 
 // bare takes padding and priority off the payload of a HEADERS frame.
 func bare(h http2.FrameHeader, p []byte) ([]byte, *Fault) {

@@ -273,7 +273,7 @@ func TestFaults(t *testing.T) {
 		{[]frame{fields(":status", "200", "n", strings.Repeat("v", 4096))}, "upstream sent invalid header", "upstream sent too large http2 header", false},
 		{[]frame{{http2.FrameHeaders, endHead, 1, "\xff\x80\x01"}}, "upstream sent invalid header", "upstream sent invalid http2 table index: 255", false},
 		{[]frame{{http2.FrameHeaders, endHead, 1, "\x00"}}, "upstream sent invalid header", "upstream sent truncated http2 header", false},
-		{[]frame{{http2.FrameHeaders, endHead, 1, "\x00\x81\xff\x00"}}, "upstream sent invalid header", "upstream sent invalid encoded header", false},
+		{[]frame{{http2.FrameHeaders, endHead, 1, "\x00\x82\xff\xff\x00"}}, "upstream sent invalid header", "upstream sent invalid encoded header", false},
 		{[]frame{head, {http2.FrameHeaders, endHead, 1, string(encoded("a", "b"))}}, "upstream sent trailer without end stream flag", "", false},
 		{[]frame{head, {http2.FrameHeaders, endHead | http2.FlagHeadersEndStream, 1, ok}}, "upstream sent invalid trailer \":status: 200\"", "", false},
 		{[]frame{head, {http2.FrameHeaders, endHead | http2.FlagHeadersEndStream, 1, "\xff\x80\x01"}}, "upstream sent invalid trailer", "upstream sent invalid http2 table index: 255", false},

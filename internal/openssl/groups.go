@@ -2,6 +2,7 @@ package openssl
 
 import (
 	"crypto/tls"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -59,6 +60,29 @@ func ParseGroups(text string) (list GroupList, unknown string, ok bool) {
 		}
 	}
 	return list, "", true
+}
+
+// OfferedGroup returns the name of a group that a client offered, as $ssl_curves has it: by number where OpenSSL has none for it.
+func OfferedGroup(id tls.CurveID) string {
+	switch id {
+	case tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521:
+		return GroupName(id)
+	}
+	if name := otherGroups()[id]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("0x%04x", uint16(id))
+}
+
+// otherGroups are names of groups that crypto/tls does not have.
+func otherGroups() map[tls.CurveID]string {
+	return map[tls.CurveID]string{
+		1: "sect163k1", 2: "sect163r1", 3: "sect163r2", 4: "sect193r1", 5: "sect193r2", 6: "sect233k1", 7: "sect233r1", 8: "sect239k1",
+		9: "sect283k1", 10: "sect283r1", 11: "sect409k1", 12: "sect409r1", 13: "sect571k1", 14: "sect571r1", 15: "secp160k1", 16: "secp160r1",
+		17: "secp160r2", 18: "secp192k1", 19: "prime192v1", 20: "secp224k1", 21: "secp224r1", 22: "secp256k1", 26: "brainpoolP256r1",
+		27: "brainpoolP384r1", 28: "brainpoolP512r1", 30: "X448", 0x100: "ffdhe2048", 0x101: "ffdhe3072", 0x102: "ffdhe4096",
+		0x103: "ffdhe6144", 0x104: "ffdhe8192",
+	}
 }
 
 // GroupName returns the name of a group as $ssl_curve has it.

@@ -98,6 +98,14 @@ func find(keys map[string]*Numbers, key string, now limitgate.Time) *Numbers {
 	return nil
 }
 
+// Len is how many keys have numbers that were set, those that hold no longer included.
+func (z *Zone) Len() int {
+	if p := z.keys.Load(); p != nil {
+		return len(*p)
+	}
+	return 0
+}
+
 // Set puts numbers, which are not to be changed any more, in the place of all that hold.
 func (z *Zone) Set(keys map[string]*Numbers) {
 	if len(keys) == 0 {
@@ -115,6 +123,16 @@ type Table struct {
 
 // NewTable makes a table without numbers.
 func NewTable() *Table { return &Table{byName: map[string]*Zone{}} }
+
+// Len is how many keys of all zones have numbers that were set.
+func (t *Table) Len() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, z := range t.byName {
+		n += z.Len()
+	}
+	return n
+}
 
 // Zone gives the one of a name, the same each time. A nil table has none.
 func (t *Table) Zone(name string) *Zone {

@@ -10,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/logfile"
+	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/override"
 	"github.com/limitgate/limitgate/internal/tempfile"
 	"github.com/limitgate/limitgate/internal/tlsconf"
@@ -55,8 +56,27 @@ type Env struct {
 	Overrides *override.Table
 	Limits    *KnownLimits
 
+	// Watch is what the process tells of itself; nil: nothing.
+	Watch Watch
+
+	// Meters count what the limits decide, over all configurations; nil: nobody does.
+	Meters *meter.Set
+
 	crowds map[string]*Crowd // by zone
 	founds map[string]*found.Table
+}
+
+// Watch is what a process tells of itself, where the configuration says metrics or health.
+type Watch interface {
+	// Metrics writes all metrics, as Prometheus reads them.
+	Metrics(w io.Writer) error
+	// Unready says why the process should get no new requests; "" if it should.
+	Unready() string
+}
+
+// TLS returns what the TLS side of servers and of upstreams is compiled with.
+func (e *Env) TLS() *tlsconf.Env {
+	return &tlsconf.Env{Vars: e.Vars, Errors: e.Errors, Sessions: e.Sessions, Dir: e.Dir}
 }
 
 // Zones hands out zones by name. The same name gives the same state in every program of a process.

@@ -33,6 +33,16 @@ type Holds struct {
 	byZone map[string]*Held // guarded by mu
 }
 
+// Sum is how many are held now, over all zones.
+func (h *Holds) Sum() (n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, z := range h.byZone {
+		n += z.Count()
+	}
+	return n
+}
+
 // of returns the count of a zone.
 func (h *Holds) of(zone string) *Held {
 	h.mu.Lock()

@@ -2,6 +2,7 @@ package phase
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/limitgate/limitgate"
@@ -16,6 +17,9 @@ type KnownLimit interface {
 
 	// Key gives the key that a text means: an address, where the key is one in binary form.
 	Key(text string) (string, error)
+
+	// Show gives the text of a key, as Key takes it; what is no text is given as it is.
+	Show(key string) string
 
 	// Look tells what a request of a key would be told at now, by which numbers, and changes nothing.
 	Look(ctx context.Context, now limitgate.Time, key string) (LimitLook, error)
@@ -33,6 +37,7 @@ type LimitAbout struct {
 	Zone      string
 	At        conf.Pos
 	DryRun    bool
+	Key       string // of the zone, as it is written
 }
 
 // LimitLook is what a limit says of a key.
@@ -64,6 +69,13 @@ func (l *KnownLimits) Add(m KnownLimit) {
 		l.seen[at] = true
 		l.list = append(l.list, m)
 	}
+}
+
+// All gives all limits, in the order of the file.
+func (l *KnownLimits) All() []KnownLimit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.list)
 }
 
 // Of gives the limits of a zone, in the order of the file.

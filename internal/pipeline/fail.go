@@ -41,7 +41,7 @@ func (j *journey) fail() int {
 	}
 	j.paged, j.given = !s.recursive, true
 	if page := s.errorPage(status); page != nil {
-		r.Response.Page, r.Response.ContentType = nil, nil
+		r.Response.Page, r.Response.ContentType, r.Response.Call = nil, nil, r.Response.Call[:0]
 		return j.send(page)
 	}
 	return j.page(status)
@@ -74,6 +74,12 @@ func (ps *pages) of(code int) []byte {
 func (j *journey) page(code int) int {
 	r := j.r
 	r.ErrStatus = answerStatus(code)
+	if call := r.Response.Call; len(call) > 0 {
+		r.ErrStatus = 200
+		r.Response.Headers = append(r.Response.Headers, call...)
+		_ = r.Answer(r.ErrStatus, r.Response.ContentType, nil) // as below
+		return atEnd
+	}
 	if r.Response.Page != nil {
 		_ = r.Answer(r.ErrStatus, r.Response.ContentType, r.Response.Page)
 		return atEnd

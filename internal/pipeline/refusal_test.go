@@ -115,3 +115,27 @@ func TestClientNetworkOfAPlace(t *testing.T) {
 		}
 	}
 }
+
+// A refused call of gRPC is told in fields of an answer 200; an error_page comes before, and so does silence.
+func TestRefusedCall(t *testing.T) {
+	g := start(t, `limit_req_zone $uri zone=a:1m rate=1r/m;
+		server { limit_req zone=a; add_header X-Status $status; limit_error_body json;
+			location /call { deny all; } location /silent { limit_req_status 444; deny all; }
+			location /page { error_page 503 = /busy; deny all; } location /busy { return 202 "busy page"; }
+		}`)
+	const kind = "Content-Type: application/grpc+proto"
+	for _, c := range []struct{ path, want, head string }{
+		{"/call", "200 application/grpc+proto ", "grpc-status: 8\ngrpc-message: too many calls\ngrpc-status-details-bin: CAgSDnRvbyBtYW55IGNhbGxzG"},
+		{"/page", "202 text/plain busy page", ""},
+		{"/silent", "444 silent", ""},
+	} {
+		g.ask("POST "+c.path+" HTTP/1.1", kind)
+		a := g.ask("POST "+c.path+" HTTP/1.1", kind)
+		if got := a.String(); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.path, got, c.want)
+		}
+		if !strings.Contains(a.head, c.head) || strings.Contains(a.head, "grpc-status") != (c.head != "") || c.head != "" && !strings.Contains(a.head, "X-Status: 200\n") {
+			t.Errorf("%s: head\n%s\nwant %s in it", c.path, a.head, c.head)
+		}
+	}
+}

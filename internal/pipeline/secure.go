@@ -12,12 +12,12 @@ import (
 // statusToHTTPS is nginx's own status for a plain request on an address that speaks TLS (NGX_HTTP_TO_HTTPS).
 const statusToHTTPS = 497
 
-// tls reads the TLS side of a server.
-func (c *compiler) tls(s *conf.Scope) *tlsconf.Server {
+// tls reads the TLS side of a server, and what it wants of clients' certificates.
+func (c *compiler) tls(s *conf.Scope) (*tlsconf.Server, *tlsconf.Clients) {
 	if !c.serves {
-		return nil
+		return nil, &tlsconf.Clients{}
 	}
-	return tlsconf.Compile(&tlsconf.Env{Vars: c.env.Vars, Errors: c.env.Errors, Sessions: c.env.Sessions, Dir: c.env.Dir}, s)
+	return tlsconf.Compile(c.env.TLS(), s)
 }
 
 // secure makes an address one that speaks TLS (ngx_http_ssl_init): its default server must have a certificate, or refuse
@@ -47,10 +47,10 @@ func (c *compiler) secure(a *address, p *point) {
 	fallback := a.fallback
 	config := &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		if p, ok := hello.Conn.(tlsconf.Peer); ok {
-			p.Info().TLS = &request.TLS{ServerName: hello.ServerName}
+			p.Info().TLS = &request.TLS{ServerName: hello.ServerName, Suites: hello.CipherSuites, Groups: hello.SupportedCurves}
 		}
 		i := fallback
-		if found, ok := program.named(names, hello.ServerName); ok {
+		if found, _, ok := program.named(names, hello.ServerName); ok {
 			i = found
 		}
 		s := program.servers[i].tls
@@ -73,15 +73,16 @@ type namer interface {
 	Named(r *request.Request) (server int, found bool)
 }
 
-// named returns the server that a name stands for which a client asked for while it shook hands.
-func (p *Program) named(names namer, name string) (server int, found bool) {
-	host, valid := h1.HostName(name)
+// named returns the server that a name stands for which a client asked for while it shook hands, and the name in lower case.
+func (p *Program) named(names namer, name string) (server int, host string, found bool) {
+	low, valid := h1.HostName(name)
 	if !valid {
-		return 0, false
+		return 0, "", false
 	}
 	// What an expression captures is lost: the request is matched again.
-	r := &request.Request{Host: host, Slots: make([]request.Slot, p.slots)}
-	return names.Named(r)
+	r := &request.Request{Host: low, Slots: make([]request.Slot, p.slots)}
+	server, found = names.Named(r)
+	return server, string(low), found
 }
 
 // chosen is the server that a client asked for while it shook hands. It is looked up once for each program that serves the
@@ -89,9 +90,9 @@ func (p *Program) named(names namer, name string) (server int, found bool) {
 func (p *Program) chosen(a *address, c *request.Conn) int {
 	t := c.TLS
 	if t.By != p {
-		t.By, t.Chosen = p, a.fallback
-		if i, found := p.named(a.names, t.ServerName); found {
-			t.Chosen = i
+		t.By, t.Chosen, t.Asked = p, a.fallback, ""
+		if i, host, found := p.named(a.names, t.ServerName); found {
+			t.Chosen, t.Asked = i, host
 		}
 	}
 	return t.Chosen

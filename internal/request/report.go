@@ -55,8 +55,8 @@ func (r *Request) Undecide() {
 	r.ReqStatus, r.ConnStatus, r.CountStatus, r.TokenStatus = LimitUnset, LimitUnset, LimitUnset, LimitUnset
 	r.CountLeft, r.TokenLeft = 0, 0
 	r.Detour, r.ErrStatus, r.Places = Detour{}, 0, r.Places[:0]
-	headers, trailers := r.Response.Headers, r.Response.Trailers
-	r.Response = Response{Headers: headers[:0], Trailers: trailers[:0], Length: -1}
+	headers, trailers, call := r.Response.Headers, r.Response.Trailers, r.Response.Call
+	r.Response = Response{Headers: headers[:0], Trailers: trailers[:0], Call: call[:0], Length: -1}
 }
 
 // Tell notes what one limit said.

@@ -5,14 +5,18 @@ package request
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/header"
+	"github.com/limitgate/limitgate/internal/openssl"
 )
 
 // Request is one request and its answer. It belongs to the goroutine that serves it, from the edge's Reset to the end of
@@ -37,6 +41,9 @@ type Request struct {
 	Asked []byte
 	Over  Scheme
 
+	// Main is the method of the request that this one was made for, a subrequest; nil: it is none. See Branch.
+	Main []byte
+
 	KeepAlive bool // the client wants to go on with the connection
 	SkipsBody bool // who answers does without the body: a client that waits to be told to send it is told, and it is dropped
 
@@ -56,6 +63,9 @@ type Request struct {
 
 	// ClientAddr is who the request is counted for: the peer until the realip phase learns better. Port 0 means unknown.
 	ClientAddr netip.AddrPort
+
+	// Judged is what the client's certificate is worth for the server that answers; nil: there is none, or nobody has looked.
+	Judged *Judgement
 
 	// Where the request stands in the program.
 	Server    int // index of the server
@@ -178,11 +188,33 @@ type TLS struct {
 	Protocol   string // "TLSv1.3"
 	Cipher     string // in OpenSSL's words
 	Curve      string // of the key exchange; "" for none
+	ALPN       string // the protocol that was agreed on; "" for none
 	Reused     bool   // a session was taken up again
+	SessionID  string // in hexadecimal digits; "" for a session that is not kept
 
-	// Chosen is the server that the name stands for in the program By, for that program alone.
+	// What the client offered, in its order.
+	Suites []uint16
+	Groups []tls.CurveID
+
+	// Peer is the client's certificate and those behind it as it sent them; nil: it sent none. That it has the key to the first
+	// one is sure, nothing else.
+	Peer []*x509.Certificate
+	ID   *openssl.Identity // of the first one; nil without
+
+	// Chosen is the server that the name stands for in the program By, for that program alone. Asked is the name in lower case;
+	// "" where none is called so, and it is the default server.
 	Chosen int
+	Asked  string
 	By     any
+
+	// Judged is what was found of Peer last.
+	Judged atomic.Pointer[Judgement]
+}
+
+// Judgement is what a client's certificates are worth, by somebody's authorities.
+type Judgement struct {
+	By    any                 // whose authorities
+	Fault openssl.VerifyError // 0: they are trusted
 }
 
 // Attempt is one try at an upstream peer, for the $upstream_* variables. One without an Addr is none: it stands between those
@@ -212,13 +244,13 @@ func (r *Request) Reset() {
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
 	seats := r.Seats
 	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
-	filters, body := r.filters, r.Body.Bytes
+	filters, body, call := r.filters, r.Body.Bytes, r.Response.Call
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
 	r.Seats = seats[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
-	r.Response.Trailers, r.filters = trailers[:0], filters[:0]
+	r.Response.Trailers, r.Response.Call, r.filters = trailers[:0], call[:0], filters[:0]
 	if cap(body) <= mostKept {
 		r.Body.Bytes = body[:0]
 	}
@@ -255,6 +287,9 @@ func (r *Request) Release() error {
 // Escaped reports whether the path came with escapes or a plus: only then text taken out of it may hold what has to be
 // escaped in arguments (quoted_uri and plus_in_uri of nginx).
 func (r *Request) Escaped() bool {
+	if r.IsSub() {
+		return false // its path is another one
+	}
 	for _, c := range r.Target {
 		switch c {
 		case '%', '+':

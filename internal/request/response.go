@@ -35,6 +35,10 @@ type Response struct {
 	// Page is what the answer to a failed request says in the place of the page of its status, with ContentType, unless an
 	// error_page takes it. nil: nothing of its own.
 	Page []byte
+
+	// Call is what the answer to a failed call of gRPC says, again unless an error_page takes it: fields of the head of an answer
+	// 200 with ContentType and without a body. Empty: as any other request.
+	Call []Header
 }
 
 // Ranges says which parts of a body whoever answers can send.
@@ -65,7 +69,7 @@ func (r *Request) Fail(status int) {
 	out := &r.Response
 	out.Reason, out.ContentType, out.Location, out.Absolute = nil, nil, nil, false
 	out.Length, out.Dated, out.Ranges, out.Parts, out.Proxied, out.Vary = -1, false, NoRanges, nil, false, false
-	out.Page = nil
+	out.Page, out.Call = nil, out.Call[:0]
 }
 
 // Leave makes the answer silence: the connection is closed and status is what the log shows (444, 499).
@@ -82,7 +86,7 @@ func (r *Request) SendHead() error {
 		r.Response.Status, r.Response.Reason = r.ErrStatus, nil
 	}
 	r.completeLocation()
-	if r.Shaper != nil {
+	if r.Shaper != nil && !r.IsSub() {
 		if err := r.Shaper.ShapeHead(r); err != nil {
 			r.releaseFilters()
 			return err
@@ -125,5 +129,5 @@ func (r *Request) BodyAllowed() bool {
 	if r.Asked != nil {
 		method = r.Asked
 	}
-	return s != 204 && s != 304 && s >= 200 && string(method) != "HEAD"
+	return s != 204 && s != 304 && s >= 200 && string(method) != "HEAD" && !r.IsSub()
 }

@@ -25,7 +25,7 @@ func (r *Request) learned() (adaptive.Outcome, time.Duration) {
 		return adaptive.Left, -1
 	case s >= 502 && s <= 504:
 		return adaptive.Dropped, -1
-	case len(r.Attempts) == 0 && s >= 400:
+	case len(r.Attempts) == 0 && (s >= 400 || len(r.Response.Call) > 0):
 		return adaptive.Ignored, -1
 	}
 	took := time.Duration(-1)

@@ -14,6 +14,7 @@ import (
 	"github.com/limitgate/limitgate/guard"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/leasezone"
 	"github.com/limitgate/limitgate/rediszone"
 )
@@ -98,6 +99,7 @@ type Store struct {
 	access Access
 	far    *rediszone.Store
 	guard  *guard.Store
+	took   meter.Histogram
 	notes  *rediszone.Notes
 	stop   context.CancelFunc
 	done   sync.WaitGroup // who watches and who reads
@@ -130,7 +132,8 @@ func Open(c Config) (*Store, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Store{spec: c.Spec, access: c.Access, far: far, notes: notes, stop: stop, calls: recalls{tell: c.Recall}, watching: guard.Watching{Roster: roster, Name: c.Name}}
-	s.guard = guard.New(guard.Config{Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Peers: c.Peers, Tell: func(e guard.Event) {
+	s.took = meter.NewHistogram(latencies)
+	s.guard = guard.New(guard.Config{Took: s.took.Observe, Timeout: c.Spec.Timeout, Outage: rediszone.Outage, Peers: c.Peers, Tell: func(e guard.Event) {
 		level := errorlog.Error
 		if e.Fallback == 0 && e.Phase != guard.Down && !e.Roster {
 			level = errorlog.Notice
@@ -196,6 +199,13 @@ func (s *Store) Same(spec conf.LimitStore, a Access) bool { return s.spec.Same(s
 
 // Name is the store's in the configuration.
 func (s *Store) Name() string { return s.spec.Name }
+
+// latencies are the upper bounds by which calls are counted.
+var latencies = []time.Duration{250 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
+	10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
+
+// Latency tells how long calls took.
+func (s *Store) Latency() meter.Buckets { return s.took.Read() }
 
 // Guard is what guards it.
 func (s *Store) Guard() *guard.Store { return s.guard }

@@ -29,6 +29,7 @@ type Env struct {
 type Server struct {
 	config   *tls.Config
 	versions map[uint16]*tls.Config // one for each version, where those that are spoken have a gap
+	keeper   *keeper                // nil: no session is taken up again
 	rejects  bool
 	Record   int // bytes that are encrypted at a time: ssl_buffer_size
 }
@@ -36,32 +37,40 @@ type Server struct {
 // Rejects reports whether the server refuses handshakes.
 func (s *Server) Rejects() bool { return s.rejects }
 
-// Config returns the configuration for a client that means this server.
+// Config returns the configuration for a client that means this server. What the session is called is told to the connection.
 func (s *Server) Config(hello *tls.ClientHelloInfo) *tls.Config {
+	config := s.config
 	for _, v := range hello.SupportedVersions { // the client's best first
 		if c := s.versions[v]; c != nil {
-			return c
+			config = c
+			break
 		}
 	}
-	return s.config
+	p, tells := hello.Conn.(Peer)
+	if s.keeper == nil || !tells || p.Info().TLS == nil {
+		return config
+	}
+	config = config.Clone()
+	s.keeper.install(config, p.Info().TLS)
+	return config
 }
 
 // maxRecord is the most that TLS encrypts at a time.
 const maxRecord = 16 << 10
 
-// Compile reads the directives of a server. It returns nil where the server has no certificate and does not refuse
-// handshakes either: it then has no TLS of its own. Faults go to env.Errors.
-func Compile(env *Env, s *conf.Scope) *Server {
+// Compile reads the directives of a server. There is no Server where it has no certificate and does not refuse handshakes
+// either: it then has no TLS of its own. What it wants of clients' certificates is never nil. Faults go to env.Errors.
+func Compile(env *Env, s *conf.Scope) (*Server, *Clients) {
 	c := &compiler{env: env, scope: s}
 	passwords := c.passwords()
 	certs, keys := s.All("ssl_certificate"), s.All("ssl_certificate_key")
 	rejects := c.flag("ssl_reject_handshake", false)
 	if len(certs) == 0 && !rejects {
-		return nil
+		return nil, compileClients(env, s, false)
 	}
 	if len(keys) < len(certs) {
 		c.fault(`no "ssl_certificate_key" is defined for certificate "`+shown(certs[len(certs)-1].Arg(0))+`"`, "each ssl_certificate has a key of its own")
-		return nil
+		return nil, &Clients{}
 	}
 	out := &Server{config: &tls.Config{NextProtos: []string{"http/1.1"}, DynamicRecordSizingDisabled: true}, rejects: rejects, Record: c.record()}
 	versions := c.versions()
@@ -69,10 +78,12 @@ func Compile(env *Env, s *conf.Scope) *Server {
 	mark := c.certificates(out.config, certs, keys, passwords)
 	c.ciphers(out.config)
 	c.groups(out.config)
-	c.keep(out.config, mark)
+	clients := compileClients(env, s, true)
+	clients.install(out.config)
+	out.keeper = c.keep(out.config, append(mark, clients.mark...))
 	if rejects {
-		out.config = new(tls.Config) // without certificates crypto/tls answers as nginx does: unrecognized_name
-		return out
+		out.keeper, out.config = nil, new(tls.Config) // without certificates crypto/tls answers as nginx does: unrecognized_name
+		return out, clients
 	}
 	if int(out.config.MaxVersion-out.config.MinVersion) >= len(versions) {
 		out.versions = map[uint16]*tls.Config{}
@@ -82,7 +93,7 @@ func Compile(env *Env, s *conf.Scope) *Server {
 			out.versions[v] = one
 		}
 	}
-	return out
+	return out, clients
 }
 
 type compiler struct {
@@ -284,22 +295,47 @@ func (c *compiler) groups(config *tls.Config) {
 }
 
 // keep arranges for clients that come again.
-func (c *compiler) keep(config *tls.Config, mark []byte) {
+func (c *compiler) keep(config *tls.Config, mark []byte) *keeper {
 	var cache conf.SessionCache
 	if d, found := c.scope.Get("ssl_session_cache"); found {
 		cache, _ = conf.ReadSessionCache(d, c.env.Errors)
 	}
-	k := &keeper{sessions: c.env.Sessions, mark: mark, timeout: 5 * time.Minute}
+	sum := sha256.Sum256(mark)
+	k := &keeper{sessions: c.env.Sessions, tickets: c.env.Sessions.tickets, mark: sum[:16], timeout: 5 * time.Minute}
 	if d, found := c.scope.Get("ssl_session_timeout"); found {
 		k.timeout, _ = d.Seconds(c.env.Errors, 0)
+	}
+	if own := c.ticketKeys(); own != nil {
+		k.tickets = own
 	}
 	tickets := c.flag("ssl_session_tickets", true)
 	switch {
 	case cache.Off, !tickets && !cache.Kept():
 		config.SessionTicketsDisabled = true
-		return
+		return nil
 	case !tickets:
 		k.cache = c.env.Sessions.cache(cache)
 	}
-	k.install(config)
+	k.install(config, nil)
+	return k
+}
+
+// ticketKeys reads ssl_session_ticket_key: tickets are written with the first key and read with all of them. The same files
+// give the same keys everywhere.
+func (c *compiler) ticketKeys() *tls.Config {
+	var keys [][32]byte
+	for _, d := range c.scope.All("ssl_session_ticket_key") {
+		text, failed := ticketKey(newSource(d.Arg(0), c.env.Dir).path)
+		if failed != nil {
+			c.env.Errors.Late(conf.AtHTTPEnd, c.scope.Enclosing(conf.HTTP).Opener.Close, failed.msg, failed.help)
+			return nil
+		}
+		keys = append(keys, sha256.Sum256(append([]byte("limitgate tickets\n"), text...)))
+	}
+	if keys == nil {
+		return nil
+	}
+	config := new(tls.Config)
+	config.SetSessionTicketKeys(keys)
+	return config
 }

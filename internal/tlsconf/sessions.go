@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/binary"
+	"encoding/hex"
 	"sync"
 	"time"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/request"
 )
 
 // Sessions is what outlives a configuration of the sessions that clients may take up again: the keys of tickets, which change
@@ -49,21 +51,40 @@ func (s *Sessions) cache(c conf.SessionCache) *cache {
 // keeper says how the sessions of one server are kept.
 type keeper struct {
 	sessions *Sessions
-	cache    *cache // nil: the client keeps them
-	mark     []byte // of the servers that may take a session up again: the same certificates
+	tickets  *tls.Config // for its keys alone
+	cache    *cache      // nil: the client keeps them
+	mark     []byte      // of the servers that may take a session up again: the same certificates, the same wanted of clients
 	timeout  time.Duration
 }
 
-// install makes a server's configuration use k.
-func (k *keeper) install(c *tls.Config) {
-	c.WrapSession, c.UnwrapSession = k.wrap, k.unwrap
+// install makes a server's configuration use k. conn is told what the session is called; it may be nil.
+func (k *keeper) install(c *tls.Config, conn *request.TLS) {
+	c.WrapSession = func(state tls.ConnectionState, session *tls.SessionState) ([]byte, error) {
+		var id sessionID
+		if conn == nil || hex.EncodedLen(len(id)) != len(conn.SessionID) {
+			_, _ = rand.Read(id[:]) // it does not fail
+		} else if _, err := hex.Decode(id[:], []byte(conn.SessionID)); err != nil {
+			return nil, err
+		}
+		if conn != nil {
+			conn.SessionID = hex.EncodeToString(id[:])
+		}
+		return k.wrap(state, session, id)
+	}
+	c.UnwrapSession = func(ticket []byte, state tls.ConnectionState) (*tls.SessionState, error) {
+		session, id := k.unwrap(ticket, state)
+		if session != nil && conn != nil {
+			conn.SessionID = hex.EncodeToString(id[:])
+		}
+		return session, nil // a ticket that can't be read is none
+	}
 }
 
 // wrap makes the ticket that a client gets: the session itself, or where it is kept.
-func (k *keeper) wrap(state tls.ConnectionState, session *tls.SessionState) ([]byte, error) {
-	session.Extra = append(session.Extra, k.note())
+func (k *keeper) wrap(state tls.ConnectionState, session *tls.SessionState, id sessionID) ([]byte, error) {
+	session.Extra = append(session.Extra, k.note(id))
 	if k.cache == nil {
-		return k.sessions.tickets.EncryptTicket(state, session)
+		return k.tickets.EncryptTicket(state, session)
 	}
 	b, err := session.Bytes()
 	if err != nil {
@@ -72,33 +93,34 @@ func (k *keeper) wrap(state tls.ConnectionState, session *tls.SessionState) ([]b
 	return k.cache.put(b), nil
 }
 
-// note is what stands in a session for us: whose it is, and since when.
-func (k *keeper) note() []byte {
-	return binary.BigEndian.AppendUint64(append([]byte(nil), k.mark...), uint64(k.sessions.now()))
+// note is what stands in a session for us: whose it is, since when, and what it is called.
+func (k *keeper) note(id sessionID) []byte {
+	b := binary.BigEndian.AppendUint64(append([]byte(nil), k.mark...), uint64(k.sessions.now()))
+	return append(b, id[:]...)
 }
 
-// unwrap returns the session of a ticket, nil where it must not be taken up again.
-func (k *keeper) unwrap(ticket []byte, state tls.ConnectionState) (*tls.SessionState, error) {
-	var session *tls.SessionState
+// unwrap returns the session of a ticket and what it is called, nil where it must not be taken up again.
+func (k *keeper) unwrap(ticket []byte, state tls.ConnectionState) (session *tls.SessionState, id sessionID) {
 	var err error
 	if k.cache == nil {
-		session, err = k.sessions.tickets.DecryptTicket(ticket, state)
+		session, err = k.tickets.DecryptTicket(ticket, state)
 	} else if b := k.cache.get(ticket); b != nil {
 		session, err = tls.ParseSessionState(b)
 	}
 	if session == nil || err != nil {
-		return nil, nil // a ticket that can't be read is none
+		return nil, id
 	}
 	for _, note := range session.Extra {
-		if len(note) != len(k.mark)+8 || !bytes.Equal(note[:len(k.mark)], k.mark) {
+		n := len(k.mark)
+		if len(note) != n+8+len(id) || !bytes.Equal(note[:n], k.mark) {
 			continue
 		}
-		since := limitgate.Time(binary.BigEndian.Uint64(note[len(k.mark):]))
+		since := limitgate.Time(binary.BigEndian.Uint64(note[n:]))
 		if age := k.sessions.now() - since; age >= 0 && age <= limitgate.Time(k.timeout) {
-			return session, nil
+			return session, sessionID(note[n+8:])
 		}
 	}
-	return nil, nil
+	return nil, id
 }
 
 type sessionID [32]byte

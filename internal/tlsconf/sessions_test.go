@@ -19,8 +19,8 @@ func TestSessionsEnd(t *testing.T) {
 	s, now := shared()
 	one := s.cache(conf.SessionCache{Name: "a", Bytes: 1 << 20})
 	for name, k := range map[string]*keeper{
-		"tickets": {sessions: s, mark: []byte("0123456789abcdef"), timeout: 5 * time.Second},
-		"kept":    {sessions: s, mark: []byte("0123456789abcdef"), timeout: 5 * time.Second, cache: one},
+		"tickets": {sessions: s, tickets: s.tickets, mark: []byte("0123456789abcdef"), timeout: 5 * time.Second},
+		"kept":    {sessions: s, tickets: s.tickets, mark: []byte("0123456789abcdef"), timeout: 5 * time.Second, cache: one},
 	} {
 		stranger := *k
 		stranger.mark = []byte("fedcba9876543210")
@@ -36,14 +36,14 @@ func TestSessionsEnd(t *testing.T) {
 		} {
 			began := *now
 			*now += limitgate.Time(c.in)
-			session, err := c.by.unwrap(ticket, tls.ConnectionState{})
+			session, _ := c.by.unwrap(ticket, tls.ConnectionState{})
 			*now = began
-			if (session != nil) != c.want || err != nil {
-				t.Errorf("%s, %s: got %v, %v; want a session: %v", name, c.what, session != nil, err, c.want)
+			if (session != nil) != c.want {
+				t.Errorf("%s, %s: got %v; want a session: %v", name, c.what, session != nil, c.want)
 			}
 		}
-		if session, err := k.unwrap([]byte("no ticket of ours"), tls.ConnectionState{}); session != nil || err != nil {
-			t.Errorf("%s: a ticket of others: got %v, %v", name, session, err)
+		if session, _ := k.unwrap([]byte("no ticket of ours"), tls.ConnectionState{}); session != nil {
+			t.Errorf("%s: a ticket of others is taken", name)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func ticketOf(t *testing.T, k *keeper) []byte {
 	t.Helper()
 	store := make(tickets, 1)
 	config := serverConfig(t)
-	k.install(config)
+	k.install(config, nil)
 	shake(t, config, &tls.Config{InsecureSkipVerify: true, ClientSessionCache: store})
 	select {
 	case ticket := <-store:

@@ -94,6 +94,13 @@ func (s *site) write(name, text string) {
 // compile reads a server.
 func (s *site) compile(server string) (*Server, *conf.Errors) {
 	s.t.Helper()
+	compiled, _, errs := s.compileBoth(server)
+	return compiled, errs
+}
+
+// compileBoth reads a server and what it wants of clients.
+func (s *site) compileBoth(server string) (*Server, *Clients, *conf.Errors) {
+	s.t.Helper()
 	s.write("nginx.conf", "events {}\nhttp {\n map $ssl_server_name $n { default $ssl_server_name; }\n server { "+server+" }\n}\n")
 	cfg, errs := conf.Load(conf.Options{Path: filepath.Join(s.dir, "nginx.conf")})
 	table := vars.NewTable(vars.Facts{})
@@ -105,7 +112,8 @@ func (s *site) compile(server string) (*Server, *conf.Errors) {
 			scope = c
 		}
 	})
-	return Compile(&Env{Vars: table, Errors: errs, Sessions: sessions, Dir: s.dir}, scope), errs
+	compiled, clients := Compile(&Env{Vars: table, Errors: errs, Sessions: sessions, Dir: s.dir}, scope)
+	return compiled, clients, errs
 }
 
 // good compiles a server that must be good and returns the configuration for any client.

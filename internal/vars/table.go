@@ -75,6 +75,14 @@ func (t *Table) Lookup(name string) (Variable, error) {
 	return nil, &Error{Msg: `unknown "` + name + `" variable`, Help: unknownHelp(name), Late: true}
 }
 
+// RequestID returns $request_id, or nil where nothing that was compiled uses it.
+func (t *Table) RequestID() Variable {
+	if t.requestID == nil {
+		return nil
+	}
+	return t.requestID.value
+}
+
 // Derived are the slots of variables whose value is worked out from the request, and kept: map and geo. Whoever makes another
 // request of one empties them. All is known once Define was called.
 func (t *Table) Derived() (slots []int) {
@@ -101,7 +109,7 @@ func unknownHelp(name string) string {
 
 // missing are variables of nginx without a fact behind them here; a trailing underscore stands for a family.
 var missing = [...]string{"connections_active", "connections_reading",
-	"connections_writing", "connections_waiting", "proxy_protocol_tlv_", "ssl_", "geoip_", "uid_", "secure_link",
+	"connections_writing", "connections_waiting", "proxy_protocol_tlv_", "ssl_sigalgs", "ssl_client_sigalg", "ssl_server_cert_type", "ssl_ech_", "geoip_", "uid_", "secure_link",
 	"secure_link_expires", "slice_range", "invalid_referer", "date_local", "date_gmt", "modern_browser",
 	"ancient_browser", "msie", "jwt_", "request_port", "is_request_port", "fastcgi_"}
 
@@ -138,7 +146,9 @@ func (t *Table) Setter(name string) (Setter, error) {
 	}
 	switch name {
 	case "args":
-		return func(r *request.Request, value []byte) { r.Args = value }, nil
+		return func(r *request.Request, value []byte) {
+			r.Args, r.Rewritten = value, true // what the client asked for is no longer what an upstream is
+		}, nil
 	case "limit_rate":
 		return setLimitRate, nil
 	}

@@ -69,13 +69,21 @@ func (c *conn) secure(config *tls.Config) bool {
 		c.logHandshake(err)
 		return false
 	}
-	state := t.ConnectionState()
-	c.info.TLS = &request.TLS{
-		ServerName: state.ServerName, Protocol: openssl.VersionName(state.Version), Cipher: openssl.CipherName(state.CipherSuite),
-		Curve: openssl.GroupName(state.CurveID), Reused: state.DidResume,
+	if c.info.TLS == nil { // who has chosen the server may know more
+		c.info.TLS = &request.TLS{}
 	}
+	describe(c.info.TLS, t.ConnectionState())
 	c.tc = t
 	return true
+}
+
+// describe notes what came of a handshake.
+func describe(to *request.TLS, state tls.ConnectionState) {
+	to.ServerName, to.Protocol, to.Cipher = state.ServerName, openssl.VersionName(state.Version), openssl.CipherName(state.CipherSuite)
+	to.Curve, to.ALPN, to.Reused, to.Peer = openssl.GroupName(state.CurveID), state.NegotiatedProtocol, state.DidResume, state.PeerCertificates
+	if len(to.Peer) > 0 {
+		to.ID = openssl.Identify(to.Peer[0])
+	}
 }
 
 // firstBytes waits for something to tell TLS by.

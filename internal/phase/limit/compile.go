@@ -24,6 +24,9 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	if s.Kind == conf.HTTP {
 		c.declare()
 	}
+	if probed(s) {
+		return nil
+	}
 	h := &handler{headers: readHeaders(s), refusal: readRefusal(env, s), exempt: env.Exempt(s)}
 	for _, k := range []kind{byReq, byCount, byToken} {
 		into := &h.earnest
@@ -52,10 +55,20 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 		for i := range list {
 			m := &list[i]
 			m.settle()
-			env.Limits.Add(&known{m, phase.LimitAbout{Directive: m.group.kind.String(), Zone: m.zone, At: m.at, DryRun: m.group.dryRun}, m.keyText})
+			env.Limits.Add(&known{m, phase.LimitAbout{Directive: m.group.kind.String(), Zone: m.zone, At: m.at, DryRun: m.group.dryRun, Key: m.keyText}})
 		}
 	}
 	return h
+}
+
+// probed tells whether a scope answers probes, and has no limits of its own: who asks whether the process is well must not be counted
+// among its clients.
+func probed(s *conf.Scope) bool {
+	_, is := s.Get("health")
+	for _, k := range []kind{byReq, byCount, byToken, byConn} {
+		is = is && len(s.Own(k.String())) == 0
+	}
+	return is
 }
 
 type compiler struct {
@@ -79,6 +92,7 @@ func (c *compiler) group(s *conf.Scope, k kind) *group {
 	if d, found := s.Get(k.String() + "_dry_run"); found {
 		g.dryRun, _ = d.Flag(c.env.Errors)
 	}
+	g.hints = hints(s)
 	// nginx logs a delay one level below a refusal, and knows nothing below info.
 	g.delay = min(g.level+1, errorlog.Info)
 	return g
@@ -113,7 +127,7 @@ func (c *compiler) add(list *[]limit, d *conf.Directive, g *group) {
 
 // limit makes the limit that directives want.
 func (c *compiler) limit(d *conf.Directive, w wish) (limit, bool) {
-	m := limit{zone: w.spec.Name, stored: w.spec.Store.Name != "", key: c.env.Vars.CompileWord(w.key, c.env.Errors)}
+	m := limit{zone: w.spec.Name, meter: c.env.Meters.Zone(w.spec.Name), stored: w.spec.Store.Name != "", key: c.env.Vars.CompileWord(w.key, c.env.Errors)}
 	if tellsAddress(w.key.Text) {
 		m.crowd = c.env.Crowd(m.zone)
 	}

@@ -59,6 +59,7 @@ type group struct {
 	level  errorlog.Level // of refusals
 	delay  errorlog.Level // of waits
 	dryRun bool
+	hints  bool // an add_header says when to come again, whatever the limit knows
 }
 
 // dryMark is what tells a log line of a rehearsal from the real thing.

@@ -78,7 +78,6 @@ func with(b numbers, n *override.Numbers) numbers {
 type known struct {
 	*limit
 	about phase.LimitAbout
-	key   string // as it is written
 }
 
 var _ phase.KnownLimit = (*known)(nil)
@@ -86,15 +85,35 @@ var _ phase.KnownLimit = (*known)(nil)
 // About implements phase.KnownLimit.
 func (k *known) About() phase.LimitAbout { return k.about }
 
+// keyName is the variable that the key consists of, or something that is none.
+func (k *known) keyName() string {
+	return strings.ToLower(strings.NewReplacer("${", "", "$", "", "}", "").Replace(k.about.Key))
+}
+
+// Show implements phase.KnownLimit.
+func (k *known) Show(key string) string {
+	name := k.keyName()
+	if name != "binary_remote_addr" && name != "binary_client_network" {
+		return key
+	}
+	if addr, is := netip.AddrFromSlice([]byte(key)); is {
+		return addr.String()
+	}
+	if name == "binary_client_network" && len(key) == 8 {
+		return netip.AddrFrom16([16]byte([]byte(key + "\x00\x00\x00\x00\x00\x00\x00\x00"))).String()
+	}
+	return key
+}
+
 // Key implements phase.KnownLimit.
 func (k *known) Key(text string) (string, error) {
-	name := strings.ToLower(strings.NewReplacer("${", "", "$", "", "}", "").Replace(k.key))
+	name := k.keyName()
 	if name != "binary_remote_addr" && name != "binary_client_network" {
 		return text, nil
 	}
 	addr, err := netip.ParseAddr(text)
 	if err != nil {
-		return "", fmt.Errorf("the key of zone %q is %s: %q is no address", k.zone, k.key, text)
+		return "", fmt.Errorf("the key of zone %q is %s: %q is no address", k.zone, k.about.Key, text)
 	}
 	addr = addr.Unmap()
 	if name == "binary_client_network" && addr.Is6() {

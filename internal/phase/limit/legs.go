@@ -8,6 +8,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/limitfields"
+	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -28,6 +29,7 @@ type limit struct {
 	finder  *finder            // where the limit finds itself
 	sample  *limitgate.Limiter // by numbers that any limit of the kind takes, where some vary
 
+	meter  *meter.Zone   // nil: nobody counts
 	tarpit time.Duration // how long a refusal is held back: reject_delay
 	held   *phase.Held   // those that are; nil without a tarpit
 }

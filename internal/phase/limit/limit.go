@@ -90,6 +90,7 @@ func (h *handler) decide(r *request.Request, limits []limit) (time.Duration, pha
 	if err != nil {
 		return 0, undecided(r, err)
 	}
+	l.count(r, v.Admitted())
 	m := l.terms[v.Leg].of // the limit that bound
 	if r.Report != nil {
 		l.report(r, &v, m.group.dryRun)
@@ -118,13 +119,16 @@ func (h *handler) decideOne(r *request.Request, m *limit) (time.Duration, phase.
 	}
 	t := m.own.of(&m.fixed, limitgate.BytesKey(key), r.Now)
 	if t.limiter == nil {
-		*status = statusOf(&limitgate.Decision{Outcome: limitgate.Rejected}, false, m.group.dryRun)
-		return h.follow(r, m, &limitgate.Decision{Outcome: limitgate.Rejected, Excess: 1000})
+		d := limitgate.Decision{Outcome: limitgate.Rejected, Excess: 1000}
+		m.count(r, &d, limitgate.BytesKey(key), false)
+		*status = statusOf(&d, false, m.group.dryRun)
+		return h.follow(r, m, &d)
 	}
 	d, err := t.limiter.TakeAt(context.Background(), r.Now, limitgate.BytesKey(key), 1)
 	if err != nil {
 		return 0, undecided(r, err)
 	}
+	m.count(r, &d, limitgate.BytesKey(key), d.Admitted())
 	m.keepStore(r, d)
 	m.group.kind.keepLeft(r, d.Remaining)
 	*status = statusOf(&d, d.Admitted(), m.group.dryRun)
@@ -159,21 +163,26 @@ func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) ph
 	if g.dryRun {
 		return phase.Continue
 	}
-	after := int64(0)
-	if wait := d.RetryAfter(); wait > 0 {
+	after, wait := int64(0), d.RetryAfter()
+	if wait > 0 {
 		after = limitfields.Seconds(wait)
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 		if r.Report != nil {
 			r.Report.RetryAfter = after
 		}
 	}
+	m.said(after, d)
 	if m.held != nil && r.Report == nil && d.Fallback() != limitgate.FailClosed && !m.holdBack(r) {
 		r.Logf(errorlog.Info, "client prematurely closed connection")
 		r.Leave(499)
 		return phase.Done
 	}
 	r.Fail(g.answer(*d))
-	h.refusal.add(r, m.zone, after)
+	if isCall(r) {
+		refuseCall(r, saysTooMany, wait)
+	} else {
+		h.refusal.add(r, m.zone, after)
+	}
 	return phase.Fail
 }
 
@@ -207,6 +216,7 @@ func (h *handler) connections(r *request.Request) phase.Next {
 	if !v.Admitted() {
 		l.list = l.list[:v.Leg+1] // those behind the one that refused were not asked
 	}
+	l.count(r, v.Admitted())
 	l.keepStores(r)
 	if r.Report != nil {
 		l.report(r, &v, m.group.dryRun)
@@ -234,8 +244,13 @@ func (h *handler) connections(r *request.Request) phase.Next {
 		after = retryAfter
 		r.AddHeader(nameRetryAfter, claimInt(r, after))
 	}
+	m.said(after, &v.Decision)
 	r.Fail(m.group.answer(v.Decision))
-	h.refusal.add(r, m.zone, after)
+	if isCall(r) {
+		refuseCall(r, saysAtOnce, time.Duration(after)*time.Second)
+	} else {
+		h.refusal.add(r, m.zone, after)
+	}
 	return phase.Fail
 }
 

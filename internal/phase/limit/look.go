@@ -16,10 +16,15 @@ const crowdMask = 15
 // look looks at where a request comes from that the limit counts by the address of the client. A client whose address a
 // trusted proxy told is no balancer.
 func (m *limit) look(r *request.Request) {
-	if m.crowd == nil || r.Resolved || r.Report != nil || !r.ClientAddr.IsValid() {
+	if m.crowd == nil || r.Report != nil || !r.ClientAddr.IsValid() {
+		return
+	}
+	m.meter.Look(!r.Resolved)
+	if r.Resolved {
 		return
 	}
 	if same, one := m.crowd.Meet(r.ClientAddr.Addr()); one {
+		m.meter.Told(r.Now)
 		r.Logf(errorlog.Warn, `zone "%s": %d of %d requests came from one address inside your network; if it is a balancer, name it with set_real_ip_from, so that its clients are counted`,
 			m.zone, same, phase.CrowdSize)
 	}

@@ -20,6 +20,7 @@ type call struct {
 	sent     int64  // of the connection, before this call
 	received int64
 	counted  bool // the attempt's bytes are
+	alone    bool // the head of the answer is all of it
 }
 
 // tryCall is try for a call.
@@ -103,6 +104,7 @@ func (x *exchange) compose(h *h2link.Head) *fault {
 		}
 	}
 	x.resp.EndComposed(size)
+	x.call.alone = h.End
 	if h.End && x.resp.ContentLength < 0 {
 		x.resp.ContentLength = 0
 	}
@@ -158,6 +160,9 @@ func (x *exchange) relayCall() bool {
 	}
 	left := x.resp.ContentLength
 	for {
+		if !l.More() && !x.flush() { // also the head: who talks both ways waits for it
+			return false
+		}
 		p, err := l.Data(x.h.readTimeout, x.wait.left)
 		if errors.Is(err, io.EOF) {
 			break
@@ -175,9 +180,6 @@ func (x *exchange) relayCall() bool {
 		}
 		if r.SendBody(p) != nil {
 			x.logUnsent()
-			return false
-		}
-		if !l.More() && !x.flush() {
 			return false
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Open makes the groups of the upstream blocks of an http block; names are looked up. The set belongs to the program that
 // is compiled, which closes it.
 func Open(env *phase.Env, http *conf.Scope) *Set {
-	s := newSet(env.Now)
+	s := newSet(env.Now, env.Log)
 	if http == nil {
 		return s
 	}
@@ -72,6 +72,7 @@ func (s *Set) compileProxy(env *phase.Env, scope *conf.Scope) *Handler {
 	} else if !s.compileTarget(env, scope, pass, h) {
 		return nil
 	}
+	h.resolver = s.compileResolver(env, scope)
 	compileRequest(env, scope, h)
 	h.rules = compileRules(env, scope)
 	h.retry = compileRetry(env, scope, proxied)

@@ -10,6 +10,7 @@ import (
 func (s *Set) compileCalls(env *phase.Env, scope *conf.Scope) *Handler {
 	h := &Handler{set: s, http11: true, streaming: true}
 	h.compileCall(env, scope)
+	h.resolver = s.compileResolver(env, scope)
 	d, ok := scope.Get("grpc_pass")
 	if !ok {
 		return nil // what is set is compiled for its mistakes: nginx finds them here too

@@ -7,35 +7,38 @@ import (
 	"slices"
 	"time"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/phase"
 )
 
 // compileGroup makes the group of an upstream block.
 func (s *Set) compileGroup(env *phase.Env, d *conf.Directive) *group {
-	g := &group{name: []byte(d.Arg(0))}
+	g := &group{name: []byte(d.Arg(0)), resolver: s.compileResolver(env, d.Block)}
 	for _, sd := range d.Block.Own("server") {
 		server, ok := conf.ReadUpstreamServer(sd, env.Errors)
 		if !ok {
 			continue
 		}
+		m := &member{backup: server.Backup, pattern: peer{server: sd.Arg(0), weight: int(server.Weight), maxFails: int(server.MaxFails),
+			maxConns: int(server.MaxConns), failTimeout: int64(server.FailTimeout / time.Second), down: server.Down}}
+		m.pattern.slow.over = limitgate.Time(server.SlowStart)
+		g.members = append(g.members, m)
+		if server.Resolve && server.Unix == "" && !server.Addr.IsValid() {
+			g.awaits(env, d, m, server)
+			continue
+		}
 		peers, fault := resolve(server.Endpoint)
 		if fault != "" {
-			env.Errors.Add(sd.At(0), fault+` in upstream "`+sd.Arg(0)+`"`, "names are looked up when the configuration is loaded")
+			env.Errors.Add(sd.At(0), fault+` in upstream "`+sd.Arg(0)+`"`, "names are looked up when the configuration is loaded, without resolve")
 			continue
 		}
 		for _, p := range peers {
-			p.server = sd.Arg(0)
-			p.weight, p.effective = int(server.Weight), int(server.Weight)
-			p.maxFails, p.maxConns = int(server.MaxFails), int(server.MaxConns)
-			p.failTimeout, p.down = int64(server.FailTimeout/time.Second), server.Down
-			if server.Backup {
-				g.backup = append(g.backup, p)
-			} else {
-				g.primary = append(g.primary, p)
-				g.weight += p.weight
-			}
+			m.peers = append(m.peers, m.like(p))
 		}
+	}
+	if slices.ContainsFunc(g.members, func(m *member) bool { return m.pattern.slow.over > 0 }) {
+		g.divide()
 	}
 	methods := g.balance(env, d.Block)
 	if k := d.Block.Own("keepalive"); len(k) > 0 && (len(methods) == 0 || methods[len(methods)-1].Pos.Order < k[0].Pos.Order) {
@@ -43,7 +46,25 @@ func (s *Set) compileGroup(env *phase.Env, d *conf.Directive) *group {
 		g.idle = &idle{max: int(n), timeout: time.Minute, requests: 1000, age: time.Hour, now: env.Now}
 		g.idle.configure(env, d.Block)
 	}
+	g.peers = g.peersOf(g.members)
 	return g
+}
+
+// awaits notes that a member's peers are found while requests are served.
+func (g *group) awaits(env *phase.Env, d *conf.Directive, m *member, server conf.UpstreamServer) {
+	if g.resolver.client == nil {
+		env.Errors.Add(d.Pos, `no resolver defined to resolve names at run time in upstream "`+d.Arg(0)+`"`, "write resolver ADDRESS; here or in the http block")
+		return
+	}
+	if len(d.Block.Own("zone")) == 0 {
+		env.Errors.Add(d.Pos, `resolving names at run time requires upstream "`+d.Arg(0)+`" to be in shared memory`, "write zone "+d.Arg(0)+" 64k; in it, as nginx needs it")
+		return
+	}
+	m.name = lookup{host: server.Host, port: uint16(server.Port)}
+	g.patience = g.resolver.timeout
+	if g.found == nil {
+		g.found = make(chan struct{})
+	}
 }
 
 // balance reads how the group shares requests among its peers; the last directive counts. One behind a keepalive takes that
@@ -68,7 +89,7 @@ func (g *group) balance(env *phase.Env, block *conf.Scope) []*conf.Directive {
 			}
 			g.method, g.key = keyHash, t
 			if len(d.Args) == 2 {
-				g.method, g.ring = ringHash, newRing(g.primary)
+				g.method = ringHash
 			}
 		}
 	}

@@ -147,6 +147,7 @@ func (x *exchange) hold(c *conn) {
 // watch asks the stream to call Cancel when the client leaves. Another wait of the request, such as for its pace, ends that.
 func (x *exchange) watch() {
 	if x.h.stays {
+		x.r.Stream.Await(nil) // nobody is called; that there is a wait is told all the same
 		return
 	}
 	x.waiting = true
@@ -178,6 +179,9 @@ func (x *exchange) serve() phase.Next {
 	x.bind()
 	x.separate()
 	x.watch()
+	if next, ok := x.settle(); !ok {
+		return next
+	}
 	for {
 		now := x.set.now()
 		if x.first == 0 {
@@ -395,7 +399,7 @@ func (x *exchange) giveBack(failed bool) bool {
 	p := x.peer
 	x.peer = nil
 	var now limitgate.Time
-	if failed { // the clock is not read for what has no date
+	if failed || p.slow.over > 0 { // the clock is not read for what has no date
 		now = x.set.now()
 	}
 	return x.choice.done(p, failed, now)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/request"
 )
 
@@ -35,7 +36,8 @@ type hashed struct {
 const mostMisses = 20
 
 // start begins the walk of a request in such a group.
-func (s *hashed) start(g *group, r *request.Request) {
+func (c *choice) start(r *request.Request) {
+	s, g := &c.hashed, c.g
 	*s = hashed{key: s.key[:0]}
 	switch g.method {
 	case ipHash:
@@ -43,7 +45,7 @@ func (s *hashed) start(g *group, r *request.Request) {
 	case keyHash, ringHash:
 		s.key = g.key.Append(r, s.key)
 		if g.method == ringHash {
-			s.state = g.ring.find(crc32.ChecksumIEEE(s.key))
+			s.state = c.ring.find(crc32.ChecksumIEEE(s.key))
 		}
 		if len(s.key) == 0 {
 			s.misses = mostMisses + 1
@@ -66,13 +68,14 @@ func appendNetwork(dst []byte, r *request.Request) []byte {
 	return append(dst, 0, 0, 0)
 }
 
-// next returns the index of the peer that the next hash finds.
-func (s *hashed) next(g *group) int {
-	if g.method == ipHash {
+// nextHash returns the index of the peer that the next hash finds.
+func (c *choice) nextHash() int {
+	s := &c.hashed
+	if c.g.method == ipHash {
 		for _, b := range s.key {
 			s.state = (s.state*113 + uint64(b)) % 6271
 		}
-		return g.weighed(s.state)
+		return c.weighed(s.state)
 	}
 	// Compatible with Cache::Memcached: the round stands before the key, but for the first.
 	sum := uint32(0)
@@ -83,33 +86,32 @@ func (s *hashed) next(g *group) int {
 	sum = crc32.Update(sum, crc32.IEEETable, s.key)
 	s.state += uint64(sum >> 16 & 0x7fff)
 	s.rounds++
-	return g.weighed(s.state)
+	return c.weighed(s.state)
 }
 
 // weighed returns the primary peer that a number falls to, each in proportion to its weight.
-func (g *group) weighed(n uint64) int {
-	w := int(n % uint64(g.weight))
-	for i, p := range g.primary {
+func (p *peers) weighed(n uint64) int {
+	w := int(n % uint64(p.weight))
+	for i, p := range p.primary {
 		if w < p.weight {
 			return i
 		}
 		w -= p.weight
 	}
-	return len(g.primary) - 1 // not reached: the weights add up to g.weight
+	return len(p.primary) - 1 // not reached: the weights add up
 }
 
 // pickHashed returns the peer that the hash finds, nil where round robin has to go on. g.mu is held.
-func (c *choice) pickHashed(now int64) *peer {
-	g := c.g
+func (c *choice) pickHashed(now limitgate.Time) *peer {
 	for c.hashed.misses <= mostMisses {
 		best := -1
-		if g.method == ringHash {
+		if c.g.method == ringHash {
 			best = c.pickOnRing(now)
-		} else if i := c.hashed.next(g); usable(g.primary[i], c.tried, i, now) {
+		} else if i := c.nextHash(); usable(c.primary[i], c.tried, i, now) {
 			best = i
 		}
 		if best >= 0 {
-			return take(g.primary, c.tried, best, now)
+			return take(c.primary, c.tried, best, now)
 		}
 		c.hashed.misses++
 	}
@@ -118,16 +120,15 @@ func (c *choice) pickHashed(now int64) *peer {
 
 // pickOnRing returns the best of the peers of the point in hand, and goes on to the next point where there is none
 // (ngx_http_upstream_get_chash_peer). One server may be several peers.
-func (c *choice) pickOnRing(now int64) int {
-	g := c.g
-	server := g.ring[c.hashed.state%uint64(len(g.ring))].server
+func (c *choice) pickOnRing(now limitgate.Time) int {
+	server := c.ring[c.hashed.state%uint64(len(c.ring))].server
 	best, total := -1, 0
-	for i, p := range g.primary {
+	for i, p := range c.primary {
 		if p.server != server || !usable(p, c.tried, i, now) {
 			continue
 		}
-		total += p.weigh()
-		if best < 0 || p.current > g.primary[best].current {
+		total += p.weigh(now)
+		if best < 0 || p.current > c.primary[best].current {
 			best = i
 		}
 	}
@@ -135,7 +136,7 @@ func (c *choice) pickOnRing(now int64) int {
 		c.hashed.state++
 		return -1
 	}
-	g.primary[best].current -= total
+	c.primary[best].current -= total
 	return best
 }
 

@@ -13,7 +13,7 @@ import (
 func walk(g *group, r *request.Request) string {
 	var c choice
 	c.begin(g)
-	c.hashed.start(g, r)
+	c.start(r)
 	names := ""
 	for p := c.next(1000 * second); p != nil; p = c.next(1000 * second) {
 		names += string(p.name)
@@ -24,7 +24,7 @@ func walk(g *group, r *request.Request) string {
 
 // hashing is a group of these peers.
 func hashing(m method, names string, weights ...int) *group {
-	g := &group{method: m, key: fixed("key"), primary: named(names, weights...)}
+	g := &group{method: m, key: fixed("key"), peers: peers{primary: named(names, weights...)}}
 	for _, p := range g.primary {
 		p.server = "host-" + string(p.name) + ":80"
 		g.weight += p.weight
@@ -100,7 +100,7 @@ func TestSplitServer(t *testing.T) {
 }
 
 func TestLeastConnections(t *testing.T) {
-	g := &group{method: leastConn, primary: named("abc", 1, 1, 2), backup: named("z", 1)}
+	g := &group{method: leastConn, peers: peers{primary: named("abc", 1, 1, 2), backup: named("z", 1)}}
 	var cs [8]choice
 	got := ""
 	var held []*peer
@@ -133,7 +133,7 @@ func TestLots(t *testing.T) {
 		g := hashing(byLot, "abc", 1, 2, 1)
 		var c choice
 		c.begin(g)
-		c.hashed.start(g, &request.Request{})
+		c.start(&request.Request{})
 		counts[string(c.next(second).name)]++
 	}
 	// Seven standard deviations either way.
@@ -145,7 +145,7 @@ func TestLots(t *testing.T) {
 	for range 5 {
 		var c choice
 		c.begin(g)
-		c.hashed.start(g, &request.Request{})
+		c.start(&request.Request{})
 		if p := c.next(second); string(p.name) != "b" {
 			t.Fatalf("of two: got %s with %d connections, want b", p.name, p.conns)
 		}

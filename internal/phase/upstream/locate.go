@@ -43,16 +43,24 @@ func (x *exchange) locate() (phase.Next, bool) {
 	host, port := proxyNames(e, string(bytes.TrimSuffix(rest, []byte(uri))))
 	r.ProxyHost, r.ProxyPort = []byte(host), []byte(port)
 	g := x.set.find(e)
-	if g == nil {
-		x.separate()
-		r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
-		return x.refuse(502)
-	}
 	if uri != "" && uri[0] == '?' {
 		uri = "/" + uri
 	}
-	x.place = place{group: g, uri: []byte(uri), whole: uri != ""}
-	x.walk(g)
+	return x.setOut(place{group: g, uri: []byte(uri), whole: uri != ""}, e)
+}
+
+// setOut begins the walk to a place that variables made, or notes that its name is to be looked up.
+func (x *exchange) setOut(p place, e conf.Endpoint) (phase.Next, bool) {
+	if x.place = p; p.group != nil {
+		x.walk(p.group)
+		return phase.Continue, true
+	}
+	if x.h.resolver.cache == nil {
+		x.separate()
+		x.r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
+		return x.refuse(502)
+	}
+	x.place.name = lookup{host: strings.ToLower(e.Host), port: uint16(e.Port)}
 	return phase.Continue, true
 }
 
@@ -60,7 +68,7 @@ func (x *exchange) locate() (phase.Next, bool) {
 func (x *exchange) walk(g *group) {
 	x.choice.begin(g)
 	if g.method > leastConn {
-		x.choice.hashed.start(g, x.r)
+		x.choice.start(x.r)
 	}
 	if n := x.h.retry.tries; n > 0 {
 		x.choice.tries = min(x.choice.tries, n)
@@ -115,7 +123,7 @@ func (p *peer) defaults() *peer {
 }
 
 func oneOff(p *peer) *group {
-	return &group{name: p.name, primary: []*peer{p.defaults()}}
+	return &group{name: p.name, peers: peers{primary: []*peer{p.defaults()}}}
 }
 
 // The schemes of grpc_pass. Without one it is the first.
@@ -148,19 +156,12 @@ func (x *exchange) locateCall() (phase.Next, bool) {
 		return x.refuse(500)
 	}
 	g := x.set.find(e)
-	switch {
-	case g == nil && e.NoPort, g != nil && e.NoPort && e.Unix == "" && x.set.groups[strings.ToLower(e.Host)] == nil:
+	if g == nil && e.NoPort || g != nil && e.NoPort && e.Unix == "" && x.set.groups[strings.ToLower(e.Host)] == nil {
 		x.separate()
 		r.Logf(errorlog.Error, "no port in upstream \"%s\"", e.Host)
 		return x.refuse(500)
-	case g == nil:
-		x.separate()
-		r.Logf(errorlog.Error, "no resolver defined to resolve %s", e.Host)
-		return x.refuse(502)
 	}
-	x.place = place{group: g, host: callHost(e, string(rest))}
-	x.walk(g)
-	return phase.Continue, true
+	return x.setOut(place{group: g, host: callHost(e, string(rest))}, e)
 }
 
 // scheme returns what the URL of the upstream begins with, with room for the rest.

@@ -30,7 +30,7 @@ func TestConditions(t *testing.T) {
 
 func TestTimeForTheNextIsUp(t *testing.T) {
 	now := limitgate.Time(7e9)
-	x := &exchange{set: newSet(func() limitgate.Time { return now }), h: &Handler{}, first: now}
+	x := &exchange{set: newSet(func() limitgate.Time { return now }, nil), h: &Handler{}, first: now}
 	for _, c := range []struct {
 		timeout, passed time.Duration
 		want            bool

@@ -1,8 +1,11 @@
 package upstream
 
 import (
+	"cmp"
 	"net/netip"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/limitgate/limitgate"
 )
@@ -18,6 +21,7 @@ type peer struct {
 	failTimeout int64 // seconds, as nginx counts them
 	maxConns    int
 	down        bool
+	slow        slowStart
 
 	standing
 }
@@ -28,48 +32,69 @@ type standing struct {
 	effective int
 	fails     int
 	conns     int
-	accessed  int64 // seconds; when it failed last
-	checked   int64 // seconds; when it was last given a chance
+	accessed  int64          // seconds; when it failed last
+	checked   int64          // seconds; when it was last given a chance
+	rises     limitgate.Time // since when its weight rises, 0: it is all there
 }
 
 // group is a set of peers among which requests are shared: an upstream block, or what one host name resolved to.
 type group struct {
-	name    []byte
-	primary []*peer
-	backup  []*peer
-	idle    *idle // nil: no connection is kept
+	name []byte
+	idle *idle // nil: no connection is kept
 
 	method method
-	weight int  // of the primary peers together, for a hash
 	key    Text // of keyHash and ringHash
-	ring   ring // of ringHash
+	peers       // as the configuration has them
 
-	mu sync.Mutex // guards the peers' standing
+	members  []*member     // what the peers were made of
+	found    chan struct{} // closed when all names were looked up once; nil: there are none
+	resolver resolver      // of the names
+	patience time.Duration // how long a request waits for found
+
+	mu      sync.Mutex            // guards the peers' standing
+	renewed atomic.Pointer[peers] // as names were resolved anew; nil: not yet
+}
+
+// peers are those of a group at one time. The lists do not change, the standing of those in them does.
+type peers struct {
+	primary []*peer
+	backup  []*peer
+	weight  int  // of the primary ones together, for a hash
+	ring    ring // of ringHash
+}
+
+// current returns the peers of now.
+func (g *group) current() *peers {
+	if p := g.renewed.Load(); p != nil {
+		return p
+	}
+	return &g.peers
 }
 
 // single reports whether there is no choice: then a peer is never taken out, whatever its failures.
-func (g *group) single() bool { return len(g.primary) == 1 && len(g.backup) == 0 }
+func (p *peers) single() bool { return len(p.primary) == 1 && len(p.backup) == 0 }
 
 // choice is the walk of one request through a group.
 type choice struct {
 	g      *group
+	*peers          // of the group when the walk began
 	tried  []uint64 // of the tier that is walked
-	backup bool
-	tries  int // how many more peers may be asked
+	second bool     // that is the backup
+	tries  int      // how many more peers may be asked
 	hashed hashed
 }
 
 // begin starts a walk. The memory of the last one is used again.
 func (c *choice) begin(g *group) {
-	c.g, c.backup, c.tries = g, false, 0
-	for _, tier := range [...][]*peer{g.primary, g.backup} {
+	c.g, c.peers, c.second, c.tries = g, g.current(), false, 0
+	for _, tier := range [...][]*peer{c.primary, c.backup} {
 		for _, p := range tier {
 			if !p.down {
 				c.tries++
 			}
 		}
 	}
-	c.reset(len(g.primary))
+	c.reset(len(c.primary))
 }
 
 func (c *choice) reset(n int) {
@@ -81,39 +106,40 @@ func (c *choice) reset(n int) {
 
 // next returns the peer to ask now, nil when none is alive. It must be given back with done.
 func (c *choice) next(now limitgate.Time) *peer {
-	g := c.g
-	if g.single() && g.primary[0].maxConns == 0 {
-		if p := g.primary[0]; !p.down {
+	if c.single() && c.primary[0].maxConns == 0 {
+		if p := c.primary[0]; !p.down {
 			return p
 		}
 		return nil
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !c.backup {
-		if p := c.pickFirst(seconds(now)); p != nil {
+	c.g.mu.Lock()
+	defer c.g.mu.Unlock()
+	if !c.second {
+		if p := c.pickFirst(now); p != nil {
 			return p
 		}
-		if len(g.backup) == 0 {
+		if len(c.backup) == 0 {
 			return nil
 		}
-		c.backup = true
-		c.reset(len(g.backup))
+		c.second = true
+		c.reset(len(c.backup))
 	}
-	if g.method == leastConn {
-		return pickLeast(g.backup, c.tried, seconds(now))
+	if c.g.method == leastConn {
+		return pickLeast(c.backup, c.tried, now)
 	}
-	return pick(g.backup, c.tried, seconds(now), false)
+	return pick(c.backup, c.tried, now, false)
 }
 
-// pickFirst picks among the primary peers. g.mu is held.
-func (c *choice) pickFirst(now int64) *peer {
+// pickFirst picks among the primary peers. The group's mu is held.
+func (c *choice) pickFirst(now limitgate.Time) *peer {
 	g := c.g
 	var p *peer
 	switch {
-	case g.single() || g.method == roundRobin:
+	case len(c.primary) == 0: // a name was not found yet
+		return nil
+	case c.single() || g.method == roundRobin:
 	case g.method == leastConn:
-		return pickLeast(g.primary, c.tried, now)
+		return pickLeast(c.primary, c.tried, now)
 	case g.method == byLot:
 		p = c.pickRandom(now)
 	case g.method == ofTwo:
@@ -124,18 +150,18 @@ func (c *choice) pickFirst(now int64) *peer {
 	if p != nil {
 		return p
 	}
-	return pick(g.primary, c.tried, now, g.single())
+	return pick(c.primary, c.tried, now, c.single())
 }
 
 // usable reports whether the peer at i can be asked, and was not yet.
-func usable(p *peer, tried []uint64, i int, now int64) bool {
+func usable(p *peer, tried []uint64, i int, now limitgate.Time) bool {
 	return tried[i/64]&(1<<(i%64)) == 0 && !p.down && (p.maxConns == 0 || p.conns < p.maxConns) &&
-		(p.maxFails == 0 || p.fails < p.maxFails || now-p.checked > p.failTimeout)
+		(p.maxFails == 0 || p.fails < p.maxFails || seconds(now)-p.checked > p.failTimeout)
 }
 
 // weigh gives a peer its share of one choice, and returns the share.
-func (p *peer) weigh() int {
-	share := p.effective
+func (p *peer) weigh(now limitgate.Time) int {
+	share := p.effective * p.risen(now)
 	p.current += share
 	if p.effective < p.weight {
 		p.effective++
@@ -144,25 +170,25 @@ func (p *peer) weigh() int {
 }
 
 // take counts a connection for the peer that was picked.
-func take(peers []*peer, tried []uint64, i int, now int64) *peer {
+func take(peers []*peer, tried []uint64, i int, now limitgate.Time) *peer {
 	p := peers[i]
 	p.conns++
 	tried[i/64] |= 1 << (i % 64)
-	if now-p.checked > p.failTimeout {
-		p.checked = now
+	if s := seconds(now); s-p.checked > p.failTimeout {
+		p.checked = s
 	}
 	return p
 }
 
 // pick is smooth weighted round robin over the peers that can be asked (ngx_http_upstream_get_peer). A single peer is never
 // out for its failures.
-func pick(peers []*peer, tried []uint64, now int64, single bool) *peer {
+func pick(peers []*peer, tried []uint64, now limitgate.Time, single bool) *peer {
 	best, total := -1, 0
 	for i, p := range peers {
 		if !usable(p, tried, i, now) && !(single && !p.down && (p.maxConns == 0 || p.conns < p.maxConns)) {
 			continue
 		}
-		total += p.weigh()
+		total += p.weigh(now)
 		if best < 0 || p.current > peers[best].current {
 			best = i
 		}
@@ -176,13 +202,13 @@ func pick(peers []*peer, tried []uint64, now int64, single bool) *peer {
 
 // pickLeast picks the peer with the fewest connections for its weight; among several smooth weighted round robin decides
 // (ngx_http_upstream_get_least_conn_peer).
-func pickLeast(peers []*peer, tried []uint64, now int64) *peer {
+func pickLeast(peers []*peer, tried []uint64, now limitgate.Time) *peer {
 	best, many := -1, false
 	for i, p := range peers {
 		if !usable(p, tried, i, now) {
 			continue
 		}
-		switch d := compareLoad(peers, i, best); {
+		switch d := compareLoad(peers, i, best, now); {
 		case d < 0:
 			best, many = i, false
 		case d == 0:
@@ -196,10 +222,10 @@ func pickLeast(peers []*peer, tried []uint64, now int64) *peer {
 	if many {
 		for first, i := best, best; i < len(peers); i++ {
 			p := peers[i]
-			if !usable(p, tried, i, now) || compareLoad(peers, i, first) != 0 {
+			if !usable(p, tried, i, now) || compareLoad(peers, i, first, now) != 0 {
 				continue
 			}
-			total += p.weigh()
+			total += p.weigh(now)
 			if p.current > peers[best].current {
 				best = i
 			}
@@ -210,18 +236,21 @@ func pickLeast(peers []*peer, tried []uint64, now int64) *peer {
 }
 
 // compareLoad compares how busy the peer at i is with the one at best; none is busier than any.
-func compareLoad(peers []*peer, i, best int) int {
+func compareLoad(peers []*peer, i, best int, now limitgate.Time) int {
 	if best < 0 {
 		return -1
 	}
 	p, b := peers[i], peers[best]
-	return p.conns*b.weight - b.conns*p.weight
+	return cmp.Compare(int64(p.conns)*b.load(now), int64(b.conns)*p.load(now))
 }
+
+// load is how much of what comes is a peer's.
+func (p *peer) load(now limitgate.Time) int64 { return int64(p.weight) * int64(p.risen(now)) }
 
 // done gives a peer back (ngx_http_upstream_free_round_robin_peer). disabled is true when this failure took it out.
 func (c *choice) done(p *peer, failed bool, now limitgate.Time) (disabled bool) {
 	g := c.g
-	if g.single() {
+	if c.single() {
 		if p.maxConns > 0 {
 			g.mu.Lock()
 			p.conns--
@@ -238,6 +267,7 @@ func (c *choice) done(p *peer, failed bool, now limitgate.Time) (disabled bool) 
 	}
 	if !failed {
 		if p.accessed < p.checked {
+			p.recover(now)
 			p.fails = 0
 		}
 		return false

@@ -31,7 +31,7 @@ func TestOrderIsNginxs(t *testing.T) {
 		{"abc", []int{1, 2, 3}, "cbacbccbacbccb"},
 		{"a", []int{3}, "aaaa"},
 	} {
-		g := &group{primary: named(c.names, c.weights...)}
+		g := &group{peers: peers{primary: named(c.names, c.weights...)}}
 		got := ""
 		var w choice
 		for range len(c.want) {
@@ -47,7 +47,7 @@ func TestOrderIsNginxs(t *testing.T) {
 }
 
 func TestFailuresTakeAPeerOut(t *testing.T) {
-	g := &group{primary: named("ab", 1, 1), backup: named("z", 1)}
+	g := &group{peers: peers{primary: named("ab", 1, 1), backup: named("z", 1)}}
 	ask := func(now limitgate.Time, bad string) (walk string) {
 		var w choice
 		w.begin(g)
@@ -94,7 +94,7 @@ func TestFailuresTakeAPeerOut(t *testing.T) {
 }
 
 func TestDownAndFull(t *testing.T) {
-	g := &group{primary: named("abc", 1, 1, 1)}
+	g := &group{peers: peers{primary: named("abc", 1, 1, 1)}}
 	g.primary[0].down = true
 	g.primary[1].maxConns = 1
 	var one, two, three choice

@@ -68,7 +68,7 @@ func (x *exchange) translate() {
 	if text := resp.StatusText(b); len(text) > 0 { // there is none in HTTP/2
 		out.Reason = text[min(4, len(text)):]
 	}
-	out.Trailing = x.h.calls != nil && (out.Length < 0 || r.Major > 1)
+	out.Trailing = x.h.calls != nil && !x.call.alone && (out.Length < 0 || r.Major > 1)
 	out.ContentType, out.Location, out.Proxied = nil, nil, true
 	if rules.ranges {
 		out.Ranges = request.OneRange

@@ -35,7 +35,8 @@ type target struct {
 
 // place is a target in one request.
 type place struct {
-	group *group
+	group *group // nil: it is to be looked up
+	name  lookup
 	uri   []byte
 	skip  int
 	whole bool // uri is the request's target as it is, nothing is put behind it

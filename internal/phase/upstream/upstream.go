@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/tempfile"
@@ -12,9 +13,10 @@ import (
 
 // Handler is one scope's proxy_pass or grpc_pass. It is immutable and serves many goroutines.
 type Handler struct {
-	set    *Set
-	target target
-	calls  *calls // of grpc_pass; nil: proxy_pass
+	set      *Set
+	target   target
+	calls    *calls   // of grpc_pass; nil: proxy_pass
+	resolver resolver // of names that variables make
 
 	// The request on its way out.
 	head     *head
@@ -61,21 +63,27 @@ type Set struct {
 
 	groups map[string]*group // of upstream blocks, by name; not changed once the handlers are compiled
 	shared map[string]*group // of addresses in proxy_pass, by address; likewise
+
+	resolvers map[resolverKey]resolver // likewise
+	log       *errorlog.Log            // of what belongs to no request
 }
 
 // bodyBuffer is what long answers are read with.
 const bodyBuffer = 32 << 10
 
 // newSet returns an empty set on a clock.
-func newSet(now func() limitgate.Time) *Set {
-	s := &Set{now: now, groups: map[string]*group{}, shared: map[string]*group{}}
+func newSet(now func() limitgate.Time, log *errorlog.Log) *Set {
+	s := &Set{now: now, log: log, groups: map[string]*group{}, shared: map[string]*group{}, resolvers: map[resolverKey]resolver{}}
 	s.exchanges.New = func() any { return newExchange(s) }
 	s.bodies.New = func() any { b := make([]byte, bodyBuffer); return &b }
 	return s
 }
 
-// Close closes the idle connections. Requests that are still served end as they would; their connections are not kept.
+// Close closes the idle connections and ends the looking up of names that requests began; Watch has ended. Requests that are still served end as they would; their connections are not kept.
 func (s *Set) Close() error {
+	for _, r := range s.resolvers {
+		r.cache.Close()
+	}
 	for _, g := range s.groups {
 		if g.idle != nil {
 			g.idle.close()

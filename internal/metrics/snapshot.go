@@ -1,0 +1,64 @@
+package metrics
+
+import (
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/meter"
+)
+
+// Snapshot is a gateway at one time. Counts go on from the start of the process.
+type Snapshot struct {
+	Build       Build
+	Started     limitgate.Time
+	Connections Connections
+	Answers     [6]uint64 // by the first digit of their status; 0: none was sent
+	Held        int64     // refusals that reject_delay holds back now
+	Zones       []Zone
+	Stores      []Store
+	Overrides   int // keys that have numbers of their own
+	Reload      Reload
+	Findings    map[string]int // that stand, by their kind
+}
+
+// Build is what the program was built from.
+type Build struct{ Version, Revision, Go string }
+
+// Connections are those of clients.
+type Connections struct {
+	Reading, Writing, Waiting int64 // now
+	Accepted, Requests        int64 // so far
+}
+
+// Zone is a zone of limits.
+type Zone struct {
+	Name         string
+	Keys         int // that it holds, drained ones included
+	Capacity     int // that it can hold
+	Reused       uint64
+	HotEvictions uint64
+	Full         uint64
+	Counts       meter.Counts
+	Stored       bool   // it lives in a store
+	DryRun       bool   // one of its limits is in dry run
+	Lease        *Lease // nil: nothing is borrowed for it
+}
+
+// Lease is what is borrowed from a store for a zone.
+type Lease struct{ Spared, Borrows, Single, Failed, Borrowed, Returned, Aged uint64 }
+
+// Store is a store.
+type Store struct {
+	Name                            string
+	Up                              bool
+	Instances                       int // that share it; 0: not known
+	Calls, Failed, Timeouts, Spared uint64
+	Unpaid                          uint64
+	Latency                         meter.Buckets // of calls, also of those that failed
+}
+
+// Reload is what became of configurations that were read anew.
+type Reload struct {
+	Good, Bad   uint64
+	LastGood    bool           // the last one, or the start
+	Last        limitgate.Time // when that was
+	Generations int            // configurations that still serve requests
+}

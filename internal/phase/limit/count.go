@@ -1,0 +1,70 @@
+package limit
+
+import (
+	"strings"
+	"time"
+
+	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/meter"
+	"github.com/limitgate/limitgate/internal/request"
+)
+
+// count counts what the limit decided about a key. Where another limit refused the request, what did not has decided nothing: it is
+// not charged, and asked again when the client comes again.
+func (m *limit) count(r *request.Request, d *limitgate.Decision, key string, admitted bool) {
+	if m.meter == nil || !admitted && d.Outcome != limitgate.Rejected {
+		return
+	}
+	o, wait := outcomeOf(d, m.group.dryRun)
+	m.meter.Count(r.Now, r.Conn.Serial, o, key, wait)
+}
+
+// count does so for all limits that were asked together.
+func (l *legs) count(r *request.Request, admitted bool) {
+	for i := range l.list {
+		leg := &l.list[i]
+		l.terms[i].of.count(r, &leg.Decision, leg.Key, admitted)
+	}
+}
+
+// outcomeOf is what a decision counts as, and how long who is delayed waits.
+func outcomeOf(d *limitgate.Decision, dryRun bool) (o meter.Outcome, wait time.Duration) {
+	switch d.Fallback() {
+	case limitgate.FailOpen:
+		return meter.Open, 0
+	case limitgate.FailClosed:
+		return meter.Closed, 0
+	case limitgate.FailLocal:
+		o = meter.LocalPassed
+	}
+	if dryRun {
+		o = meter.DryPassed
+	}
+	switch wait = d.Delay(); {
+	case d.NoRoom() && !dryRun:
+		return meter.NoRoom, 0
+	case d.Outcome == limitgate.Rejected:
+		return o + meter.Refused, 0
+	case wait >= time.Millisecond:
+		return o + meter.Delayed, wait
+	}
+	return o, 0
+}
+
+// said notes whether a refusal told when to come again.
+func (m *limit) said(after int64, d *limitgate.Decision) {
+	if after == 0 && !m.group.hints && d.Fallback() != limitgate.FailClosed {
+		m.meter.Unsaid()
+	}
+}
+
+// hints tells whether refusals in a scope say when to come again by an add_header.
+func hints(s *conf.Scope) bool {
+	for _, d := range s.All("add_header") {
+		if strings.EqualFold(d.Arg(0), "Retry-After") {
+			return true
+		}
+	}
+	return false
+}
