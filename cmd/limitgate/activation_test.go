@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -100,7 +101,7 @@ func TestSocketActivation(t *testing.T) {
 
 	get := func(network, address string) error {
 		c := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
-			Dial: func(string, string) (net.Conn, error) { return net.Dial(network, address) }}}
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, network, address) }}}
 		r, err := c.Get("http://gateway/")
 		if err != nil {
 			return err
