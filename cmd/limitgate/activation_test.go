@@ -101,7 +101,9 @@ func TestSocketActivation(t *testing.T) {
 
 	get := func(network, address string) error {
 		c := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, network, address) }}}
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}}}
 		r, err := c.Get("http://gateway/")
 		if err != nil {
 			return err

@@ -48,20 +48,22 @@ type loaded struct {
 	zones    *zoneUse
 	temp     *tempfile.Set
 	limits   *phase.KnownLimits
+	rollouts *rolloutUse
 	unwatch  func() // nil: it does not run
 }
 
 // shared is what all configurations of a process have in common.
 type shared struct {
-	options Options
-	build   builder
-	files   *logfile.Files
-	zones   *zones
-	keys    *keys
-	running atomic.Pointer[loaded] // for who looks from outside
-	tally   tally
-	past    *past    // nil: no configuration is kept; set before anybody asks
-	asks    chan ask // for whoever calls the Daemon's methods
+	options  Options
+	build    builder
+	files    *logfile.Files
+	zones    *zones
+	keys     *keys
+	rollouts *rollouts
+	running  atomic.Pointer[loaded] // for who looks from outside
+	tally    tally
+	past     *past    // nil: no configuration is kept; set before anybody asks
+	asks     chan ask // for whoever calls the Daemon's methods
 
 	given      given  // sockets that a service manager opened
 	notifyPath string // where it wants to know how the process is; "" for nowhere
@@ -78,7 +80,7 @@ type shared struct {
 
 func newShared(o Options, build builder) *shared {
 	zs := newZones(limitgate.Now)
-	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}, asks: make(chan ask)}
+	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, rollouts: newRollouts(zs), sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}, asks: make(chan ask)}
 	s.facts.Now = limitgate.Now
 	s.observed.started = limitgate.Now()
 	s.observed.reload = metrics.Reload{LastGood: true, Last: s.observed.started}
@@ -128,10 +130,11 @@ func (s *shared) loadAs(globals string, disk conf.Disk) *loaded {
 	}
 	l.temp = tempfile.NewSet(&s.temps, system)
 	l.limits = new(phase.KnownLimits)
+	l.rollouts = s.rollouts.use(l.config, &s.options, l.settings.pid)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
 		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Holds: &s.holds, Temp: l.temp,
-		Overrides: s.keys.table, Limits: l.limits, Meters: &s.observed.meters, Watch: s,
+		Overrides: s.keys.table, Limits: l.limits, Rollouts: l.rollouts, Meters: &s.observed.meters, Watch: s,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)
