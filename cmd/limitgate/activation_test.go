@@ -30,6 +30,7 @@ type manager struct {
 
 func newManager(t *testing.T, conf string, listeners ...net.Listener) *manager {
 	t.Helper()
+	gatewaytest.Limitgate(t) // is built before any client's patience begins
 	m := &manager{t: t, dir: t.TempDir()}
 	for _, ln := range listeners {
 		f, err := ln.(interface{ File() (*os.File, error) }).File()
