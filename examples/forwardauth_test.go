@@ -35,6 +35,8 @@ var forwardAuthProxies = map[string]func(*forwardAuth){
 	"caddy":   (*forwardAuth).caddy,
 	"haproxy": (*forwardAuth).haproxy,
 	"traefik": (*forwardAuth).traefik,
+
+	"limitgate": (*forwardAuth).limitgate,
 }
 
 func startForwardAuth(t *testing.T, proxy func(*forwardAuth)) *forwardAuth {
@@ -74,6 +76,11 @@ func (f *forwardAuth) nginx() {
 	b := gatewaytest.Nginx(f.t)
 	f.proxy = "127.0.0.1:@8080@"
 	f.proxy = gatewaytest.Start(f.t, b, f.filled("nginx.conf")).Addr(8080)
+}
+
+func (f *forwardAuth) limitgate() {
+	f.proxy = "127.0.0.1:@8080@"
+	f.proxy = gatewaytest.Start(f.t, gatewaytest.Limitgate(f.t), f.filled("asking.conf")).Addr(8080)
 }
 
 func (f *forwardAuth) caddy() {

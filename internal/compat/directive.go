@@ -33,6 +33,11 @@ func (e *exporter) directive(d *syntax.Directive) {
 		args, notes, keep = e.req(d)
 	case "limit_conn":
 		args, notes = conn(args)
+	case "server": // of an upstream: the other kind has no arguments
+		args = slices.DeleteFunc(args, func(a string) bool { return strings.HasPrefix(a, "slow_start=") })
+		if len(args) < len(d.Args) {
+			notes = []string{"slow_start is in nginx's commercial version only"}
+		}
 	}
 	if !keep {
 		e.remove(d)

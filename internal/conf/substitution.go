@@ -114,6 +114,15 @@ func (c *checker) firstOfItsName(d *Directive) {
 	}
 }
 
+// checkMirror checks a mirror: off stands alone.
+func checkMirror(c *checker, d *Directive) {
+	switch {
+	case c.followsOff(d):
+	case d.Off():
+		c.firstOfItsName(d)
+	}
+}
+
 func (c *checker) again(d, first *Directive) {
 	c.errs.Add(d.Pos, `"`+d.Name+`" directive is duplicate`, "off stands alone in its scope; the first is at "+first.Pos.String())
 }

@@ -29,7 +29,6 @@ func acceptedSpecs() []Spec {
 		{[]string{"proxy_send_lowat"}, httpToLocation, 1, 1, checkSize, Accepted, "the system decides when a request is sent on"},
 		{[]string{"connection_pool_size", "request_pool_size"}, httpToServer, 1, 1, checkSize, Accepted, "memory is managed by the run time"},
 		{[]string{"output_buffers"}, httpToLocation, 2, 2, checkBuffers, Accepted, "buffers are sized by need"},
-		{[]string{"log_subrequest"}, httpToLocation, 1, 1, checkFlag, Accepted, "a request is one request here, and logged once"},
 		{[]string{"open_file_cache"}, httpToLocation, 1, 2, checkFileCache, Accepted, "files are opened for each request"},
 		{[]string{"open_file_cache_min_uses"}, httpToLocation, 1, 1, checkNumber, Accepted, "files are opened for each request"},
 		{[]string{"open_file_cache_valid"}, httpToLocation, 1, 1, checkSeconds, Accepted, "files are opened for each request"},

@@ -83,13 +83,20 @@ func accessSpecs() []Spec {
 		{Name: "deny", Contexts: contexts, Min: 1, Max: 1, Merge: List, Repeat: true, Usage: "ADDRESS | ADDRESS/BITS | unix: | all", check: read(ReadRule),
 			Doc: "Answers these clients with 403. See allow for how rules act together."},
 		{Name: "satisfy", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "all | any", Default: "all", check: oneOf("all", "any"),
-			Doc: "Whether a request must pass allow and deny as well as auth_basic, or one of them is enough."},
+			Doc: "Whether a request must pass allow and deny as well as auth_basic and auth_request, or one of them is enough."},
 		{Name: "auth_basic", Contexts: httpToLocation | LimitExcept, Min: 1, Max: 1, Usage: "REALM | off", Default: "off",
 			Doc: "Asks for a name and a password by HTTP's Basic scheme, of those in auth_basic_user_file. REALM may hold variables; off asks for none. Limits come before, and so bound " +
 				"how often passwords are tried."},
 		{Name: "auth_basic_user_file", Contexts: httpToLocation | LimitExcept, Min: 1, Max: 1, Usage: "FILE",
 			Doc: "Lines NAME:PASSWORD[:COMMENT] for auth_basic; relative names belong to the folder of the configuration file. FILE may hold variables. Passwords are as htpasswd, " +
 				"openssl passwd and mkpasswd write them: $apr1$, $1$, $5$, $6$, $2a$, $2b$, $2y$ (bcrypt), {SHA}, {SSHA}, {PLAIN}, or crypt's thirteen letters."},
+		{Name: "auth_request", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "PATH | off", Default: "off",
+			Doc: "Asks a location of the server whether a request may go on, by a subrequest: a GET with the head of the request and without its body. 2xx lets it in, 401 and 403 refuse it, " +
+				"401 with the WWW-Authenticate of the answer; 429 refuses it with Retry-After and the fields of limits. Any other answer is an error, 500. Limits are asked once a request: " +
+				"the location's own only where the request had met none of their kind. Stands behind allow, deny and auth_basic; see satisfy."},
+		{Name: "auth_request_set", Contexts: httpToLocation, Min: 2, Max: 2, Merge: List, Repeat: true, Usage: "$VARIABLE TEXT", check: variable(0),
+			Doc: "Sets a variable once auth_request was answered, whatever the answer. TEXT may hold variables, which are those of the subrequest, such as $upstream_http_x_user. All " +
+				"auth_request_set of a scope replace the inherited ones."},
 		{Name: "auth_delay", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "TIME", Default: "0s", check: checkMillis,
 			Doc: "How long a request waits for its 401."},
 		{Name: "limit_except", Contexts: Location, Min: 1, Max: Any, Opens: LimitExcept, Merge: Own, Usage: "METHOD…", check: read(ReadMethods),

@@ -71,7 +71,7 @@ var missing = [...]struct{ lost, names string }{
 			"dav_methods empty_gif flv gzip_static min_delete_depth mp4 mp4_buffer_size mp4_max_buffer_size " +
 			"mp4_start_key_frame random_index slice"},
 	{"requests that should be refused would be let in",
-		"auth_request auth_request_set secure_link secure_link_md5 " +
+		"secure_link secure_link_md5 " +
 			"secure_link_secret disable_symlinks"},
 	{"requests would be read, answered or logged in another way",
 		"early_hints keepalive_min_timeout max_headers msie_refresh post_action " +
@@ -103,7 +103,7 @@ var missing = [...]struct{ lost, names string }{
 	{"requests would go to other servers of the group",
 		"sticky"},
 	{"what it should answer would not be answered",
-		"degradation degrade mirror mirror_request_body perl perl_modules perl_require perl_set"},
+		"degradation degrade perl perl_modules perl_require perl_set"},
 	{"TCP and UDP connections would not be served",
 		"pass preread_buffer_size preread_timeout proxy_download_rate proxy_downstream_buffer " +
 			"proxy_half_close proxy_protocol_timeout proxy_requests proxy_responses proxy_ssl proxy_upload_rate " +

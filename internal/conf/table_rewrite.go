@@ -22,7 +22,15 @@ func rewriteSpecs() []Spec {
 				"the request is sent to PATH or to the location @NAME inside, or answered with CODE. All may hold variables. It acts behind limits and access checks, and in a " +
 				"server only on requests that no location fits."},
 		{Name: "internal", Contexts: Location,
-			Doc: "The location is reached only from inside: by error_page, index, rewrite, try_files and X-Accel-Redirect. Other requests for it are answered with 404."},
+			Doc: "The location is reached only from inside: by error_page, index, rewrite, try_files, auth_request, mirror and X-Accel-Redirect. Other requests for it are answered with 404."},
+		{Name: "mirror", Contexts: httpToLocation, Min: 1, Max: 1, Merge: List, Repeat: true, Usage: "PATH | off", Default: "off", check: checkMirror,
+			Doc: "Shows each request to a location of the server as well: a subrequest with its method, head, arguments and body, whose answer is dropped. Several mirrors get a copy each. The " +
+				"request is served meanwhile and waits for none; 1024 copies may be under way, further ones are left out and logged at the level warn. Stands behind limits, access checks and " +
+				"try_files. Limits are asked once a request: the location's own only where the request had met none of their kind."},
+		{Name: "mirror_request_body", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "on", check: checkFlag,
+			Doc: "Whether mirrors get the body of the request. It is read whole before then, whatever proxy_request_buffering says."},
+		{Name: "log_subrequest", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
+			Doc: "Whether access_log has lines of subrequests too, those of auth_request and mirror."},
 		{Name: "recursive_error_pages", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "off", check: checkFlag,
 			Doc: "Whether error_page acts again on an error that happens on the way to an error page."},
 		{Name: "absolute_redirect", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "on | off", Default: "on", check: checkFlag,

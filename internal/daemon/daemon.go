@@ -228,6 +228,7 @@ func (d *Daemon) Shutdown(ctx context.Context) error {
 	}
 	// A wait that was cut short is no failure: what is left is cut off below.
 	_ = d.engine.Shutdown(ctx)
+	d.current.program.Drain(ctx)
 	return errors.Join(err, d.Close())
 }
 

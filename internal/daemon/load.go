@@ -23,6 +23,8 @@ import (
 // program is a compiled configuration as the daemon sees it.
 type program interface {
 	edge.Program
+	// Drain waits for what requests have left behind, such as mirrors, and cuts it off once ctx is done.
+	Drain(ctx context.Context)
 	// Watch keeps up to date what the program knows only for a time, until ctx is over.
 	Watch(ctx context.Context)
 	// Close gives up what the program keeps, such as idle upstream connections, once its last request has ended.

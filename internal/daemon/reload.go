@@ -182,10 +182,33 @@ func (d *Daemon) closeUnlisted(next *loaded) error {
 	return errors.Join(errs...)
 }
 
+// drain waits for what the requests of a configuration have left behind, as long as worker_shutdown_timeout lets it, and the
+// daemon.
+func (d *Daemon) drain(l *loaded) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	if t := l.settings.shutdown; t > 0 {
+		ctx, stop = context.WithTimeout(ctx, t)
+		defer stop()
+	}
+	d.work.Add(1)
+	// Owned by d, ends with drain.
+	go func() {
+		defer d.work.Done()
+		select {
+		case <-d.over:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	l.program.Drain(ctx)
+}
+
 // end waits for the last request of a generation and gives up what only it needed.
 func (d *Daemon) end(g *generation, l *loaded) {
 	l.log.Write(errorlog.Notice, 0, "gracefully shutting down")
 	<-g.ended
+	d.drain(l)
 	d.observed.generations.Add(-1)
 	l.log.Write(errorlog.Notice, 0, "exiting")
 	l.log.Write(errorlog.Notice, 0, "exit")

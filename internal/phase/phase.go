@@ -15,8 +15,9 @@ const (
 	Match                   // which location
 	Rewrite                 // set, rewrite, if and return of the location
 	Limit                   // limit_req, limit_count and limit_token, then limit_conn
-	Access                  // allow, deny and auth_basic
+	Access                  // allow, deny, auth_basic and auth_request
 	Try                     // try_files
+	Mirror                  // copies of the request for others
 	Content                 // proxy_pass, or a file below root
 	Record                  // access_log, once the answer is out
 
@@ -25,9 +26,9 @@ const (
 )
 
 // Order is the order itself. Everything that walks the phases walks this array.
-var Order = [Count]ID{RealIP, ServerRewrite, Match, Rewrite, Limit, Access, Try, Content, Record}
+var Order = [Count]ID{RealIP, ServerRewrite, Match, Rewrite, Limit, Access, Try, Mirror, Content, Record}
 
-var names = [Count]string{"realip", "server rewrite", "match", "rewrite", "limit", "access", "try", "content", "record"}
+var names = [Count]string{"realip", "server rewrite", "match", "rewrite", "limit", "access", "try", "mirror", "content", "record"}
 
 // String returns the phase's name.
 func (id ID) String() string { return names[id] }

@@ -10,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/decision"
 	"github.com/limitgate/limitgate/internal/phase/limit"
 	"github.com/limitgate/limitgate/internal/phase/match"
+	"github.com/limitgate/limitgate/internal/phase/mirror"
 	"github.com/limitgate/limitgate/internal/phase/realip"
 	"github.com/limitgate/limitgate/internal/phase/record"
 	"github.com/limitgate/limitgate/internal/phase/rewrite"
@@ -29,7 +30,7 @@ func New(env *phase.Env, cfg *conf.Config) *Program { return compile(env, cfg, t
 func NewTrial(env *phase.Env, cfg *conf.Config) *Program { return compile(env, cfg, false) }
 
 func compile(env *phase.Env, cfg *conf.Config, serves bool) *Program {
-	p := &Program{pages: newPages(h1.ServerName(env.Version, true)), bare: newPages(h1.ServerName(env.Version, false))}
+	p := &Program{now: env.Now, mirrors: newMirrors(), pages: newPages(h1.ServerName(env.Version, true)), bare: newPages(h1.ServerName(env.Version, false))}
 	http := cfg.HTTP()
 	if http == nil {
 		return p
@@ -48,7 +49,7 @@ func compile(env *phase.Env, cfg *conf.Config, serves bool) *Program {
 		c.compile(s)
 	}
 	c.listen()
-	p.slots = env.Vars.Slots()
+	p.slots, p.requestID = env.Vars.Slots(), env.Vars.RequestID()
 	return p
 }
 
@@ -79,6 +80,7 @@ func (c *compiler) number(s *conf.Scope) {
 func (c *compiler) compile(s *conf.Scope) {
 	out := scope{name: nameOf(s), at: s.Opener.Pos, label: labelOf(s), server: -1, errorPages: compileErrorPages(c.env, s)}
 	out.recursive = c.read.flag(s, "recursive_error_pages", false)
+	out.logsSubs = c.read.flag(s, "log_subrequest", false)
 	serverName := ""
 	if server := s.Enclosing(conf.Server); server != nil {
 		if server == s {
@@ -97,14 +99,15 @@ func (c *compiler) compile(s *conf.Scope) {
 	h := &out.handlers
 	h[phase.RealIP] = realip.Compile(c.env, s)
 	h[phase.Limit] = limit.Compile(c.env, s)
-	h[phase.Access] = access.Compile(c.env, s)
+	h[phase.Access] = access.Compile(c.env, s, c.program)
 	h[phase.Try] = tryfiles.Compile(c.env, s)
 	if c.serves {
 		h[phase.Record] = record.Compile(c.env, s)
 		h[phase.Content] = c.content(s)
+		h[phase.Mirror] = mirror.Compile(c.env, s, c.program)
 	}
 	if out.decision = decision.Compile(c.env, s); out.decision != nil {
-		h[phase.Try], h[phase.Content] = nil, out.decision.Content(h[phase.Content])
+		h[phase.Try], h[phase.Mirror], h[phase.Content] = nil, nil, out.decision.Content(h[phase.Content])
 	}
 	switch s.Kind {
 	case conf.Server:

@@ -2,6 +2,9 @@ package pipeline
 
 import (
 	"context"
+	"sync"
+
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/phase"
@@ -10,10 +13,11 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/tlsconf"
+	"github.com/limitgate/limitgate/internal/vars"
 )
 
 // Program is a compiled configuration. It is immutable but for the connections to upstreams that it keeps, serves many
-// goroutines, and starts none.
+// goroutines, and starts none but those of mirrors.
 type Program struct {
 	scopes    []scope
 	servers   []server
@@ -25,6 +29,11 @@ type Program struct {
 	bare      *pages        // with server_tokens off
 	upstreams *upstream.Set // nil without an http block
 	arrivals  *arrivals     // for trials
+
+	now       func() limitgate.Time
+	requestID vars.Variable // $request_id, where somebody uses it
+	inners    sync.Pool     // of *inner
+	mirrors   *mirrors
 }
 
 var _ edge.Program = (*Program)(nil)
@@ -40,6 +49,7 @@ type scope struct {
 	shaper     request.Shaper
 	errorPages []errorPage
 	recursive  bool            // recursive_error_pages
+	logsSubs   bool            // log_subrequest
 	internal   bool            // not for requests as they come in
 	except     *exceptions     // limit_except; nil without
 	decision   *decision.Place // limit_decision; nil without
@@ -74,8 +84,12 @@ func (p *Program) Place(numbers []int) {
 	}
 }
 
-// Close lets go of what the program keeps: idle connections to upstreams. Requests it still serves end as they would.
+// Close lets go of what the program keeps: idle connections to upstreams. Requests it still serves end as they would; mirrors
+// are cut off, unless Drain has waited for them.
 func (p *Program) Close() {
+	over, stop := context.WithCancel(context.Background())
+	stop()
+	p.Drain(over)
 	if p.upstreams != nil {
 		_ = p.upstreams.Close() // closing a connection that nobody uses has nothing to lose
 	}

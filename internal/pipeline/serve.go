@@ -37,17 +37,22 @@ func (p *Program) Serve(r *request.Request) {
 	defer p.record(r)
 	defer p.settle(r)
 	j := journey{p: p, r: r}
-	for at := j.begin(a); at < atEnd; {
+	j.run(j.begin(a))
+	if !r.Response.Silent {
+		r.Complete = r.Finish() == nil
+	}
+}
+
+// run takes the request from a place in the order to its answer.
+func (j *journey) run(at int) {
+	for at < atEnd {
 		next := j.walk(at, atEnd)
 		if next == phase.Continue {
 			// No phase had an answer.
-			r.Fail(404)
+			j.r.Fail(404)
 			next = phase.Fail
 		}
 		at = j.turn(next)
-	}
-	if !r.Response.Silent {
-		r.Complete = r.Finish() == nil
 	}
 }
 
@@ -169,10 +174,14 @@ func (j *journey) matched(next phase.Next) phase.Next {
 	if r.Logs(errorlog.Debug) {
 		r.Settings.ErrorLog.Write(errorlog.Debug, r.Conn.Serial, `using configuration "`+found.name+`"`)
 	}
-	if limit := r.Settings.MaxBody; limit == 0 || r.BodyLength <= limit || j.given || found.decision != nil {
+	size := r.BodyLength
+	if r.IsSub() {
+		size = r.Body.Length // what it has of the body is here
+	}
+	if limit := r.Settings.MaxBody; limit == 0 || size <= limit || j.given || found.decision != nil {
 		return next
 	}
-	r.Logf(errorlog.Error, "client intended to send too large body: %d bytes", r.BodyLength)
+	r.Logf(errorlog.Error, "client intended to send too large body: %d bytes", size)
 	r.Fail(413)
 	return phase.Fail
 }

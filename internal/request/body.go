@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/header"
@@ -17,9 +18,10 @@ type Body struct {
 	Begun  bool     // something was read, or is to be
 	Whole  bool     // it was read to its end
 
-	there   bool // the request has a body, if an empty one
-	passing bool // the rest of it goes on as it comes, and is not here
-	remove  bool // the file has a name, and loses it with the request
+	there   bool          // the request has a body, if an empty one
+	passing bool          // the rest of it goes on as it comes, and is not here
+	remove  bool          // the file has a name, and loses it with the request
+	users   *atomic.Int32 // requests that have the file; nil: one
 }
 
 // BodyFile says which bodies go to files, and what becomes of those: client_body_in_file_only.
@@ -169,6 +171,10 @@ func (r *Request) TakeBody() (whole bool, err error) {
 func (r *Request) CloseBody() {
 	b := &r.Body
 	if b.File == nil {
+		return
+	}
+	if b.users != nil && b.users.Add(-1) > 0 {
+		b.File = nil
 		return
 	}
 	if b.remove {

@@ -41,6 +41,9 @@ func (r *Request) appendContext(b []byte) []byte {
 	if len(r.Line) > 0 {
 		b = append(append(append(b, `, request: "`...), r.Line...), '"')
 	}
+	if r.IsSub() {
+		b = append(append(append(b, `, subrequest: "`...), r.URI...), '"')
+	}
 	if n := len(r.Attempts); n > 0 && r.Attempts[n-1].URL != nil {
 		b = append(append(append(b, `, upstream: "`...), r.Attempts[n-1].URL...), '"')
 	}

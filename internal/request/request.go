@@ -41,6 +41,9 @@ type Request struct {
 	Asked []byte
 	Over  Scheme
 
+	// Main is the method of the request that this one was made for, a subrequest; nil: it is none. See Branch.
+	Main []byte
+
 	KeepAlive bool // the client wants to go on with the connection
 	SkipsBody bool // who answers does without the body: a client that waits to be told to send it is told, and it is dropped
 
@@ -285,6 +288,9 @@ func (r *Request) Release() error {
 // Escaped reports whether the path came with escapes or a plus: only then text taken out of it may hold what has to be
 // escaped in arguments (quoted_uri and plus_in_uri of nginx).
 func (r *Request) Escaped() bool {
+	if r.IsSub() {
+		return false // its path is another one
+	}
 	for _, c := range r.Target {
 		switch c {
 		case '%', '+':

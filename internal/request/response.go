@@ -86,7 +86,7 @@ func (r *Request) SendHead() error {
 		r.Response.Status, r.Response.Reason = r.ErrStatus, nil
 	}
 	r.completeLocation()
-	if r.Shaper != nil {
+	if r.Shaper != nil && !r.IsSub() {
 		if err := r.Shaper.ShapeHead(r); err != nil {
 			r.releaseFilters()
 			return err
@@ -129,5 +129,5 @@ func (r *Request) BodyAllowed() bool {
 	if r.Asked != nil {
 		method = r.Asked
 	}
-	return s != 204 && s != 304 && s >= 200 && string(method) != "HEAD"
+	return s != 204 && s != 304 && s >= 200 && string(method) != "HEAD" && !r.IsSub()
 }

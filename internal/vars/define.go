@@ -63,6 +63,8 @@ func (t *Table) declare(http *conf.Scope, errs *conf.Errors) {
 			case s.Kind == conf.GeoBody || s.Kind == conf.SplitBody:
 			case d.Name == "set":
 				t.target(d, errs)
+			case d.Name == "auth_request_set":
+				t.answered(d, errs)
 			case d.Name == "rewrite":
 				t.groups(d, 0, d.Arg(0), errs)
 			case d.Name == "if":
@@ -88,6 +90,16 @@ func (t *Table) target(d *conf.Directive, errs *conf.Errors) {
 	}
 	if _, err := t.Setter(name); err != nil {
 		Report(errs, d.At(0), err)
+	}
+}
+
+// answered makes the variable of an auth_request_set directive known. Where only those set it, it has no value before.
+func (t *Table) answered(d *conf.Directive, errs *conf.Errors) {
+	name, _ := strings.CutPrefix(d.Arg(0), "$")
+	known := t.defined[strings.ToLower(name)]
+	t.target(d, errs)
+	if made := t.defined[strings.ToLower(name)]; known == nil && made != nil {
+		made.group = true
 	}
 }
 

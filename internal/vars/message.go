@@ -7,13 +7,18 @@ import (
 
 // requestVars tell what is asked for.
 var requestVars = map[string]Variable{
-	"request":        func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Line) },
-	"request_method": func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Method) },
-	"request_uri":    func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Target) },
-	"uri":            uri,
-	"document_uri":   uri,
-	"args":           args,
-	"query_string":   args,
+	"request": func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Line) },
+	"request_method": func(r *request.Request, dst []byte) ([]byte, bool) {
+		if r.IsSub() {
+			return append(dst, r.Main...), true
+		}
+		return appendKnown(dst, r.Method)
+	},
+	"request_uri":  func(r *request.Request, dst []byte) ([]byte, bool) { return appendKnown(dst, r.Target) },
+	"uri":          uri,
+	"document_uri": uri,
+	"args":         args,
+	"query_string": args,
 	"is_args": func(r *request.Request, dst []byte) ([]byte, bool) {
 		if len(r.Args) > 0 {
 			dst = append(dst, '?')

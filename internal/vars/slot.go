@@ -13,7 +13,7 @@ type definition struct {
 	name     string
 	slot     int
 	volatile bool // computed anew for every use
-	group    bool // a named group: without a value until its expression matches
+	group    bool // a named group, or an answer: without a value until it gets one
 	eval     evaluator
 }
 

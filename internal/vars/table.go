@@ -75,6 +75,14 @@ func (t *Table) Lookup(name string) (Variable, error) {
 	return nil, &Error{Msg: `unknown "` + name + `" variable`, Help: unknownHelp(name), Late: true}
 }
 
+// RequestID returns $request_id, or nil where nothing that was compiled uses it.
+func (t *Table) RequestID() Variable {
+	if t.requestID == nil {
+		return nil
+	}
+	return t.requestID.value
+}
+
 // Derived are the slots of variables whose value is worked out from the request, and kept: map and geo. Whoever makes another
 // request of one empties them. All is known once Define was called.
 func (t *Table) Derived() (slots []int) {

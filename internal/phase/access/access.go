@@ -1,9 +1,11 @@
 package access
 
 import (
+	"slices"
 	"time"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -19,6 +21,7 @@ type check interface {
 const (
 	silent = 0 // it has nothing to say of the request
 	passes = 1
+	left   = 2 // there is nobody to answer any more
 )
 
 // handler is the checks of one scope, in nginx's order, and what they do together: satisfy.
@@ -30,16 +33,24 @@ type handler struct {
 
 var _ phase.Handler = (*handler)(nil)
 
-// Serve asks the checks (ngx_http_core_access_phase).
+// Serve asks the checks (ngx_http_core_access_phase). What a check itself asks for is not checked.
 func (h *handler) Serve(r *request.Request) phase.Next {
+	if r.IsSub() {
+		return phase.Continue
+	}
 	status := 0
 	for _, c := range h.checks {
 		verdict := c.ask(r, h.any)
 		switch {
 		case verdict == silent:
 		case verdict == passes && h.any:
+			if status == 401 {
+				unask(r)
+			}
 			return phase.Continue
 		case verdict == passes:
+		case verdict == left:
+			return phase.Done
 		case h.any && (verdict == 403 || verdict == 401):
 			if status != 401 {
 				status = verdict
@@ -55,6 +66,11 @@ func (h *handler) Serve(r *request.Request) phase.Next {
 		logForbidden(r)
 	}
 	return h.refuse(r, status)
+}
+
+// unask takes back what a check that did not matter in the end had asked the client for.
+func unask(r *request.Request) {
+	r.Response.Headers = slices.DeleteFunc(r.Response.Headers, func(h request.Header) bool { return h.ID == header.WWWAuthenticate })
 }
 
 // refuse answers with a status; a 401 may have to wait (ngx_http_core_auth_delay).

@@ -30,7 +30,7 @@ func TestRules(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			http, env := phasetest.Config(t, "server { location / { "+c.rules+" } }")
-			h := Compile(env, phasetest.Location(t, http, "/"))
+			h := Compile(env, phasetest.Location(t, http, "/"), nil)
 			phasetest.Good(t, env)
 			for client, want := range c.want {
 				var log phasetest.Log
@@ -57,14 +57,14 @@ func TestRules(t *testing.T) {
 
 func TestInheritance(t *testing.T) {
 	http, env := phasetest.Config(t, `deny 1.1.1.1; server { location /in { } location /own { allow all; } }`)
-	if Compile(env, phasetest.Location(t, http, "/in")) == nil {
+	if Compile(env, phasetest.Location(t, http, "/in"), nil) == nil {
 		t.Error("rules of http were not inherited")
 	}
-	h, own := Compile(env, phasetest.Location(t, http, "/own")).(*handler)
+	h, own := Compile(env, phasetest.Location(t, http, "/own"), nil).(*handler)
 	if !own || len(h.checks[0].(*rules).v4) != 1 {
 		t.Errorf("own rules replace the inherited ones: got %+v", h)
 	}
-	if h := Compile(env, http.Children[0].Children[0].Parent.Parent); h == nil {
+	if h := Compile(env, http.Children[0].Children[0].Parent.Parent, nil); h == nil {
 		t.Error("http itself has no rules")
 	}
 }
@@ -72,7 +72,7 @@ func TestInheritance(t *testing.T) {
 func TestBadRules(t *testing.T) {
 	for _, bad := range []string{"10.0.0.1/33", "host.name", "10.0.0"} {
 		http, env := phasetest.Config(t, `server { location / { deny `+bad+`; } }`)
-		http.Walk(func(s *conf.Scope) { Compile(env, s) })
+		http.Walk(func(s *conf.Scope) { Compile(env, s, nil) })
 		list := env.Errors.List()
 		if len(list) != 1 || !strings.HasPrefix(list[0].Msg, `invalid parameter "`+bad+`"`) {
 			t.Errorf("%s: got %v", bad, list)

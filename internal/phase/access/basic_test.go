@@ -24,7 +24,7 @@ func asked(t *testing.T, directives, file, users, credentials string) (phase.Nex
 	http, env := phasetest.Config(t, "server { location / { auth_basic_user_file "+file+"; "+directives+" } }")
 	env.Dir = dir
 	env.Vars.Define(http, env.Errors)
-	h := Compile(env, phasetest.Location(t, http, "/"))
+	h := Compile(env, phasetest.Location(t, http, "/"), nil)
 	phasetest.Good(t, env)
 	head := "GET /?realm=off HTTP/1.1\r\nHost: h\r\n"
 	if credentials != "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/limitgate/limitgate/internal/phase"
 )
 
-// Compile builds the checks in force at a scope.
-func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
+// Compile builds the checks in force at a scope. asker makes the subrequests of auth_request.
+func Compile(env *phase.Env, s *conf.Scope, asker Asker) phase.Handler {
 	h := &handler{}
 	if d, found := s.Get("satisfy"); found {
 		h.any = strings.EqualFold(d.Arg(0), "any")
@@ -21,6 +21,9 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 	}
 	if b := compileBasic(env, s); b != nil {
 		h.checks = append(h.checks, b)
+	}
+	if a := compileAsking(env, s, asker); a != nil {
+		h.checks = append(h.checks, a)
 	}
 	if len(h.checks) == 0 {
 		return nil

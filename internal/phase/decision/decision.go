@@ -116,6 +116,9 @@ var _ phase.Handler = (*content)(nil)
 
 // Serve says yes; behind an error it leaves the answer to the handler that has its page.
 func (c *content) Serve(r *request.Request) phase.Next {
+	if r.IsSub() && c.rest != nil { // an access check asks: what it asks is not here
+		return c.rest.Serve(r)
+	}
 	if r.ErrStatus == 0 || c.rest == nil {
 		c.pass(r)
 		return phase.Done

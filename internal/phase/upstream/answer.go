@@ -46,6 +46,9 @@ func (x *exchange) judge() *fault {
 			x.logf(errorlog.Warn, "%s", x.resp.DropMessage(x.in[x.start:x.end], i))
 		}
 	}
+	if x.resp.Status == 101 && r.IsSub() {
+		return badAnswer("connection upgrade in subrequest" + reading)
+	}
 	if _, asked := r.Get(header.Upgrade); x.resp.Status == 101 && !asked {
 		return badAnswer("upstream sent 101 response to a request without \"Upgrade\" header" + reading)
 	}

@@ -56,6 +56,10 @@ func (g *group) awaits(env *phase.Env, d *conf.Directive, m *member, server conf
 		env.Errors.Add(d.Pos, `no resolver defined to resolve names at run time in upstream "`+d.Arg(0)+`"`, "write resolver ADDRESS; here or in the http block")
 		return
 	}
+	if len(d.Block.Own("zone")) == 0 {
+		env.Errors.Add(d.Pos, `resolving names at run time requires upstream "`+d.Arg(0)+`" to be in shared memory`, "write zone "+d.Arg(0)+" 64k; in it, as nginx needs it")
+		return
+	}
 	m.name = lookup{host: server.Host, port: uint16(server.Port)}
 	g.patience = g.resolver.timeout
 	if g.found == nil {

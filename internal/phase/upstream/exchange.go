@@ -147,6 +147,7 @@ func (x *exchange) hold(c *conn) {
 // watch asks the stream to call Cancel when the client leaves. Another wait of the request, such as for its pace, ends that.
 func (x *exchange) watch() {
 	if x.h.stays {
+		x.r.Stream.Await(nil) // nobody is called; that there is a wait is told all the same
 		return
 	}
 	x.waiting = true

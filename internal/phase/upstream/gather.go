@@ -40,25 +40,19 @@ func (h *Handler) ownBody() bool { return h.body != nil || h.dropBody }
 // bodyFault answers a request whose body broke.
 func (x *exchange) bodyFault(err error) phase.Next {
 	r := x.r
+	if !x.sent {
+		return phase.BodyFault(r, err)
+	}
 	r.Response.Linger = true
 	var b *request.BodyError
 	if errors.As(err, &b) {
-		switch {
-		case b.Log == "":
-		case x.sent:
+		if b.Log != "" {
 			x.logf(b.Level, "%s%s", b.Log, sending)
-		default:
-			r.Logf(b.Level, "%s", b.Log)
 		}
 		r.Fail(b.Status)
 		return phase.Fail
 	}
-	if x.sent {
-		x.logf(errorlog.Info, "client prematurely closed connection%s", sending)
-		r.Leave(499)
-		return phase.Done
-	}
-	r.Logf(errorlog.Info, "client prematurely closed connection")
-	r.Leave(400)
+	x.logf(errorlog.Info, "client prematurely closed connection%s", sending)
+	r.Leave(499)
 	return phase.Done
 }

@@ -16,8 +16,8 @@ func (x *exchange) relay() bool {
 	}
 	r, a := x.r, x.attempt()
 	x.frame = x.resp.Body(x.headOnly)
-	if string(r.Method) == "HEAD" && !x.frame.Done() {
-		x.resp.KeepAlive = false // proxy_method made it another method: the body is for nobody
+	if (r.IsSub() || string(r.Method) == "HEAD") && !x.frame.Done() {
+		x.passOver() // the body is for nobody
 		return true
 	}
 	a.Length = int64(x.end - x.start)
@@ -61,6 +61,18 @@ func (x *exchange) relay() bool {
 		x.logf(errorlog.Warn, "%s%s", tooMuch, relaying)
 	}
 	return true
+}
+
+// passOver drops what is here of a body. Where that is not all of it, the connection is of no use any more.
+func (x *exchange) passOver() {
+	for x.start < x.end && !x.frame.Done() {
+		skip, data, err := x.frame.Next(x.in[x.start:x.end])
+		if err != nil || skip+data == 0 {
+			break
+		}
+		x.start += skip + data
+	}
+	x.resp.KeepAlive = x.resp.KeepAlive && x.frame.Done()
 }
 
 const (

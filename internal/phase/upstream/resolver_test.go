@@ -63,10 +63,22 @@ func TestNoResolver(t *testing.T) {
 	if got, want := g.log.Messages(), "error: no resolver defined to resolve here.example\n"; got != want || r.Response.Status != 502 {
 		t.Errorf("got %d, %q, want 502, %q", r.Response.Status, got, want)
 	}
-	http, env := phasetest.Config(t, "upstream u { server here.example resolve; }"+simple("http://u"))
-	defer Open(env, http).Close()
-	if list := env.Errors.List(); len(list) != 1 || list[0].Msg != `no resolver defined to resolve names at run time in upstream "u"` {
-		t.Errorf("got %v", list)
+	for text, want := range map[string]string{
+		"upstream u { zone u 64k; server here.example resolve; }":                  `no resolver defined to resolve names at run time in upstream "u"`,
+		"resolver 127.0.0.1; upstream u { server here.example resolve; }":          `resolving names at run time requires upstream "u" to be in shared memory`,
+		"upstream u { server 127.0.0.1 resolve; server unix:/x resolve; }":         "", // there is nothing to resolve
+		"upstream u { zone u 64k; resolver 127.0.0.1; server a.example resolve; }": "",
+	} {
+		http, env := phasetest.Config(t, text+simple("http://u"))
+		s := Open(env, http)
+		got := ""
+		for _, e := range env.Errors.List() {
+			got += e.Msg
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+		s.Close()
 	}
 }
 
@@ -100,7 +112,7 @@ func TestTheFirstRequestsWait(t *testing.T) {
 		"here.example":   "200 ",
 		"silent.example": "502 error: no live upstreams while connecting to upstream\n",
 	} {
-		g := open(t, fmt.Sprintf("resolver %s; resolver_timeout 200ms; upstream u { server %s:%s resolve; }", server.Addr, name, port)+simple("http://u"), "/")
+		g := open(t, fmt.Sprintf("resolver %s; resolver_timeout 200ms; upstream u { zone u 64k; server %s:%s resolve; }", server.Addr, name, port)+simple("http://u"), "/")
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		// Owned by the test, which ends it.
