@@ -363,3 +363,47 @@ func TestMirrorSideBySide(t *testing.T) {
 		"GET /two HTTP/1.1\r\nHost: localhost\r\n\r\nPOST /two HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbodyGET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 	a.compare(t)
 }
+
+// A request has one $request_id, whoever asks for it first: the location that auth_request asks, a mirror, the upstream, the answer
+// or the log.
+func TestRequestIDIsOne(t *testing.T) {
+	t.Parallel()
+	for _, b := range []gatewaytest.Binary{gatewaytest.Nginx(t), gatewaytest.Limitgate(t)} {
+		for name, add := range map[string]string{"asked first": `auth_request /auth;`, "mirrored first": `mirror /mirror;`, "both": `auth_request /auth; mirror /mirror;`} {
+			a := witnessed{http: `log_format f '$request_id'; access_log logs/access.log f; log_subrequest on; proxy_set_header X-Origin $request_id;
+				server { listen 127.0.0.1:@8080@; add_header X-User $request_id;
+					location / { ` + add + ` proxy_hide_header X-User; proxy_pass http://BACKEND; }
+					location /auth { proxy_pass http://BACKEND; } location /mirror { proxy_pass http://BACKEND; } }`,
+				raw: []string{httpGet("/a"), httpGet("/b")}}
+			n := 2 + strings.Count(add, "auth_request") + strings.Count(add, "mirror /") // requests with the one of the client, and lines
+			list, logs := a.run(t, b, []told{{Asked: make([]string, n-1)}, {Asked: make([]string, n-1)}})
+			var ids []string
+			for _, one := range list {
+				id := requestIDs.FindString(one.Answer)
+				ids = append(ids, id)
+				if len(one.Asked) != n-1 || id == "" {
+					t.Fatalf("%s, %s: %d asked, answer %q", b.Name, name, len(one.Asked), one.Answer)
+				}
+				for _, asked := range one.Asked {
+					if got := requestIDs.FindString(asked); got != id {
+						t.Errorf("%s, %s: %q asks with the id %s, the answer has %s", b.Name, name, asked, got, id)
+					}
+				}
+			}
+			if counts := countOf(logs.Access); ids[0] == ids[1] || counts[ids[0]] != n-1 || counts[ids[1]] != n-1 {
+				t.Errorf("%s, %s: logged %q, answered %q", b.Name, name, logs.Access, ids)
+			}
+		}
+	}
+}
+
+var requestIDs = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
+
+// countOf is how often each text is there.
+func countOf(list []string) map[string]int {
+	counts := map[string]int{}
+	for _, s := range list {
+		counts[s]++
+	}
+	return counts
+}

@@ -185,7 +185,7 @@ func (c *checker) checkListen(d *Directive) {
 	}
 	if l.HTTP2 && !c.noted["http2"] {
 		c.noted["http2"] = true
-		c.errs.Mention(d.Pos, `"http2" parameter is accepted and has no effect`, "only HTTP/1 is served here, which every client of HTTP/2 speaks too")
+		c.errs.Mention(d.Pos, `the "listen ... http2" directive is deprecated, use the "http2" directive instead`, "it speaks HTTP/2 for all servers of the address")
 	}
 	for _, key := range l.Keys() {
 		s := c.sockets[key]

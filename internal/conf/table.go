@@ -31,6 +31,7 @@ func Groups() []Group {
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
 		{"TLS", "TLS towards clients, on addresses that listen with ssl.", sslSpecs()},
+		{"HTTP/2", "", http2Specs()},
 		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},
 		{"gRPC", "Calls are passed on over HTTP/2, as they come; limits act on them as on any request, each call for itself.", grpcSpecs()},
 		{"Buffers", "", bufferSpecs()},

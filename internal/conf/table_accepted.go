@@ -53,10 +53,10 @@ func acceptedSpecs() []Spec {
 			httpToLocation, 1, 1, checkNumber, Silent, "tables grow with what they hold"},
 	}
 	var specs []Spec
-	for _, r := range append(rows, sslAcceptedRows()...) {
+	for _, r := range slices.Concat(rows, sslAcceptedRows(), http2AcceptedRows()) {
 		for _, name := range r.names {
 			s := Spec{Name: name, Contexts: r.contexts, Min: r.min, Max: r.max, Status: r.status, Doc: r.why, check: r.check}
-			s.Repeat = name == "load_module" || name == "env" || name == "debug_connection" || name == "thread_pool"
+			s.Repeat = name == "http2_push" || name == "load_module" || name == "env" || name == "debug_connection" || name == "thread_pool"
 			specs = append(specs, s)
 		}
 	}

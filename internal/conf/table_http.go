@@ -11,7 +11,7 @@ func serverSpecs() []Spec {
 			check: (*checker).checkListen,
 			Doc: "An address the server answers on: a port, an IPv4 address, an IPv6 address in brackets, a range of ports (8000-8010) or a unix " +
 				"socket. The server marked default_server answers for names that no server on this address has, otherwise the first one does. " +
-				"ssl speaks TLS there, for all servers of the address; http2 is accepted, and HTTP/1 is served. proxy_protocol expects a PROXY line of version 1 or 2 before the request. Options of the socket are given once for an address."},
+				"ssl speaks TLS there, for all servers of the address; http2 speaks HTTP/2 there beside HTTP/1, as the directive http2 does for a server. proxy_protocol expects a PROXY line of version 1 or 2 before the request. Options of the socket are given once for an address."},
 		{Name: "server_name", Contexts: Server, Min: 1, Max: Any, Merge: Own, Repeat: true, Usage: "NAME…", Default: `""`,
 			check: read(ReadServerNames),
 			Doc: "The names a server answers for: exact names, names with a wildcard as the first or last label (*.example.org, example.*), " +

@@ -95,10 +95,7 @@ var missing = [...]struct{ lost, names string }{
 	{"connections would not be encrypted as asked",
 		"ssl_ech_file"},
 	{"clients would be served by another version of HTTP",
-		"http2_body_preread_size http2_chunk_size http2_idle_timeout http2_max_concurrent_pushes " +
-			"http2_max_concurrent_streams http2_max_field_size http2_max_header_size http2_max_requests " +
-			"http2_pool_size http2_push http2_push_preload http2_recv_buffer_size http2_recv_timeout " +
-			"http2_streams_index_size http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size " +
+		"http3 http3_hq http3_max_concurrent_streams http3_stream_buffer_size " +
 			"quic_active_connection_id_limit quic_gso quic_host_key quic_retry"},
 	{"requests would go to other servers of the group",
 		"sticky"},

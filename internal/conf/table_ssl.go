@@ -71,6 +71,5 @@ func sslAcceptedRows() []acceptedRow {
 		{names: []string{"ssl_certificate_cache"}, contexts: httpToServer, min: 1, max: 3, status: Accepted, why: "certificates whose names have variables are read for each handshake"},
 		{names: []string{"ssl_certificate_compression"}, contexts: httpToServer, min: 1, max: 1, check: checkFlag, status: Accepted, why: "certificates are sent as they are"},
 		{names: []string{"ssl_early_data"}, contexts: httpToServer, min: 1, max: 1, check: checkFlag, status: Accepted, why: "early data is never taken: a client sends it again after the handshake"},
-		{names: []string{"http2"}, contexts: httpToServer, min: 1, max: 1, check: checkFlag, status: Accepted, why: "only HTTP/1 is served here, which every client of HTTP/2 speaks too"},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/edge/h1"
+	"github.com/limitgate/limitgate/internal/edge/h2"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/pipeline"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -56,8 +57,12 @@ func newSocketSpec(l *conf.Listen) *socketSpec {
 
 // openEngine opens the engine of the gateway.
 func openEngine(source edge.Source, o *Options, conns int) (engine, error) {
+	second, err := h2.New(h2.Config{Source: source, Now: limitgate.Now, Product: "limitgate", Version: o.Version})
+	if err != nil {
+		return nil, err
+	}
 	s, err := h1.Open(h1.Config{
-		Source: source, Now: limitgate.Now, Product: "limitgate", Version: o.Version, MaxConns: conns,
+		Source: source, Now: limitgate.Now, Product: "limitgate", Version: o.Version, MaxConns: conns, HTTP2: second,
 	})
 	if err != nil {
 		return nil, err

@@ -14,6 +14,19 @@ type Program interface {
 	Serve(r *request.Request)
 }
 
+// ServerNames are what a Server field says with each request.Tokens: on, off, build.
+func ServerNames(product, version, build string) [3]string {
+	full := product
+	if version != "" {
+		full += "/" + version
+	}
+	long := full
+	if build != "" {
+		long += " (" + build + ")"
+	}
+	return [3]string{full, product, long}
+}
+
 // Source hands out the running program. A request is served to its end by the program it began with.
 type Source interface {
 	// Acquire returns the running program and keeps it alive until Release.

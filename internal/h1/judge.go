@@ -18,6 +18,9 @@ var uniqueHeaders = [header.Count]bool{
 	header.TransferEncoding:   true,
 }
 
+// Unique reports whether a request may carry a known header once only.
+func Unique(id header.ID) bool { return uniqueHeaders[id] }
+
 // judgedHeaders are those judgeLine has something to say about.
 var judgedHeaders = buildJudgedHeaders()
 

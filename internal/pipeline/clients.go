@@ -24,11 +24,10 @@ const readingHead = " while reading client request headers"
 func (j *journey) misdirected(a *address) bool {
 	r := j.r
 	chosen := j.p.chosen(a, r.Conn)
-	t := r.Conn.TLS
-	if t.Asked == "" || string(r.Host) == t.Asked || j.p.servers[r.Server].clients.Mode == tlsconf.ClientOff {
+	if chosen.Asked == "" || string(r.Host) == chosen.Asked || j.p.servers[r.Server].clients.Mode == tlsconf.ClientOff {
 		return false
 	}
-	r.Server = chosen
+	r.Server = chosen.Server
 	return true
 }
 
@@ -70,7 +69,7 @@ func judge(t *request.TLS, by *tlsconf.Clients, r *request.Request) *request.Jud
 
 // shaking returns what the server wants of certificates that a client shook hands with.
 func (p *Program) shaking(a *address, c *request.Conn) *tlsconf.Clients {
-	s := p.servers[p.chosen(a, c)]
+	s := p.servers[p.chosen(a, c).Server]
 	if s.tls == nil {
 		s = p.servers[a.fallback]
 	}

@@ -221,7 +221,7 @@ func (c *compiler) address(p *point, shares bool) address {
 	a := address{
 		fallback: p.chosen,
 		names:    match.NewNames(c.env, p.name, p.hosts, p.chosen),
-		head:     c.read.head(s, p.options.ProxyProtocol),
+		head:     c.read.head(s, &p.options),
 	}
 	if p.options.SSL && c.serves {
 		c.secure(&a, p)

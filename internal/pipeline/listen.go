@@ -142,6 +142,7 @@ func (ps *points) add(env *phase.Env, p *point, l conf.Listen, index int, names 
 	}
 	merged.ProxyProtocol = l.ProxyProtocol || known.options.ProxyProtocol
 	merged.SSL = l.SSL || known.options.SSL
+	merged.HTTP2 = l.HTTP2 || known.options.HTTP2
 	merged.Bind = l.Bind || known.options.Bind
 	known.options = merged
 	if l.DefaultServer && !known.marked {

@@ -145,18 +145,18 @@ func TestSettings(t *testing.T) {
 	defaults := request.Settings{
 		SendTimeout: time.Minute, BodyTimeout: time.Minute, KeepaliveTimeout: 75 * time.Second, KeepaliveRequests: 1000,
 		KeepaliveTime: time.Hour, LingeringTime: 30 * time.Second, LingeringTimeout: 5 * time.Second, MaxBody: 1 << 20, KeepaliveDisable: request.MSIE6,
-		HeaderBuffer: 1 << 10, BodyBuffer: 8 << 10,
+		HeaderBuffer: 1 << 10, BodyBuffer: 8 << 10, ChunkSize: 8 << 10,
 	}
 	set := request.Settings{
 		ServerName: "n", Tokens: request.TokensOff, SendTimeout: time.Second, BodyTimeout: 2 * time.Second, KeepaliveTimeout: 3 * time.Second,
 		KeepaliveHeader: 9, KeepaliveRequests: 4, KeepaliveTime: 5 * time.Second, LingeringClose: request.LingerAlways, LingeringTime: 6 * time.Second,
-		LingeringTimeout: 7 * time.Second, MaxBody: 8 << 10, NoChunks: true, NoETag: true, NoPadding: true, ResetTimedout: true,
+		LingeringTimeout: 7 * time.Second, MaxBody: 8 << 10, NoChunks: true, ChunkSize: 2 << 10, NoETag: true, NoPadding: true, ResetTimedout: true,
 		KeepaliveDisable: request.Safari, HeaderBuffer: 1 << 10, BodyBuffer: 4 << 10, BodyFile: request.BodyFileClean,
 	}
 	g := start(t, `server { location /d { return 200; } location /s { return 200;
 		server_tokens off; send_timeout 1; client_body_timeout 2s; keepalive_timeout 3 9; keepalive_requests 4; keepalive_time 5;
 		lingering_close always; lingering_time 6; lingering_timeout 7; client_max_body_size 8k; client_body_buffer_size 4k; client_body_in_file_only clean;
-		chunked_transfer_encoding off; etag off; msie_padding off; reset_timedout_connection on; keepalive_disable none; keepalive_disable safari; } server_name n; }`)
+		http2_chunk_size 2k; chunked_transfer_encoding off; etag off; msie_padding off; reset_timedout_connection on; keepalive_disable none; keepalive_disable safari; } server_name n; }`)
 	defaults.ServerName = "n"
 	for path, want := range map[string]request.Settings{"/d": defaults, "/s": set} {
 		got := *g.get(path).Settings
@@ -174,12 +174,15 @@ func TestSettings(t *testing.T) {
 func TestHeadSettings(t *testing.T) {
 	g := start(t, `
 		server { listen 81; listen 82; client_header_timeout 7; client_header_buffer_size 2k; large_client_header_buffers 3 16k;
-			underscores_in_headers on; ignore_invalid_headers off; merge_slashes off; keepalive_timeout 0; }
+			underscores_in_headers on; ignore_invalid_headers off; merge_slashes off; keepalive_timeout 0;
+			http2 on; http2_max_concurrent_streams 7; http2_body_preread_size 32k; send_timeout 5; keepalive_requests 9; keepalive_time 1m; }
 		server { listen 82 default_server proxy_protocol; }`)
 	for i, want := range []request.HeadSettings{
-		{HeaderTimeout: 7 * time.Second, HeaderBuffer: 2 << 10, LargeBuffers: 3, LargeSize: 16 << 10, Underscores: true},
+		{HeaderTimeout: 7 * time.Second, HeaderBuffer: 2 << 10, LargeBuffers: 3, LargeSize: 16 << 10, Underscores: true, HTTP2: true, MaxStreams: 7,
+			Preread: 32 << 10, SendTimeout: 5 * time.Second, KeepaliveRequests: 9, KeepaliveTime: time.Minute},
 		{HeaderTimeout: time.Minute, HeaderBuffer: 1 << 10, LargeBuffers: 4, LargeSize: 8 << 10, IgnoreInvalid: true,
-			MergeSlashes: true, ProxyProtocol: true, KeepaliveIdle: 75 * time.Second},
+			MergeSlashes: true, ProxyProtocol: true, KeepaliveIdle: 75 * time.Second, MaxStreams: 128, Preread: 64 << 10,
+			SendTimeout: time.Minute, KeepaliveRequests: 1000, KeepaliveTime: time.Hour},
 	} {
 		g.conn.Listener = i
 		got := *g.program.Head(&g.conn)

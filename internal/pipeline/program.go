@@ -110,7 +110,7 @@ func (p *Program) Head(c *request.Conn) *request.HeadSettings {
 	case a == nil:
 		return nil
 	case c.TLS != nil && a.heads != nil:
-		return a.heads[p.chosen(a, c)]
+		return a.heads[p.chosen(a, c).Server]
 	}
 	return a.head
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"crypto/tls"
+	"sync"
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/h1"
@@ -37,14 +38,14 @@ func (c *compiler) secure(a *address, p *point) {
 	program, servers, names := c.program, p.servers, a.names
 	a.heads = map[int]*request.HeadSettings{}
 	for _, i := range servers {
-		head := c.read.head(c.scopes[program.servers[i].scope], p.options.ProxyProtocol)
+		head := c.read.head(c.scopes[program.servers[i].scope], &p.options)
 		head.Record = maxRecord
 		if s := program.servers[i].tls; s != nil {
 			head.Record = s.Record
 		}
 		a.heads[i] = head
 	}
-	fallback := a.fallback
+	fallback, heads, offers := a.fallback, a.heads, new(protocols)
 	config := &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		if p, ok := hello.Conn.(tlsconf.Peer); ok {
 			p.Info().TLS = &request.TLS{ServerName: hello.ServerName, Suites: hello.CipherSuites, Groups: hello.SupportedCurves}
@@ -57,12 +58,29 @@ func (c *compiler) secure(a *address, p *point) {
 		if s == nil {
 			s = program.servers[fallback].tls
 		}
-		return s.Config(hello), nil
+		return offers.config(s.Config(hello), heads[i].HTTP2), nil
 	}}
 	a.head = a.heads[fallback]
 	for _, h := range a.heads {
 		h.TLS = config
 	}
+}
+
+// protocols are configurations that offer HTTP/2, by those without.
+type protocols struct{ made sync.Map }
+
+// config returns a configuration as it is, or one that offers HTTP/2 too.
+func (p *protocols) config(c *tls.Config, http2 bool) *tls.Config {
+	if !http2 || len(c.NextProtos) == 0 {
+		return c
+	}
+	if made, ok := p.made.Load(c); ok {
+		return made.(*tls.Config)
+	}
+	both := c.Clone()
+	both.NextProtos = append([]string{"h2"}, c.NextProtos...)
+	made, _ := p.made.LoadOrStore(c, both)
+	return made.(*tls.Config)
 }
 
 // maxRecord is the most that TLS encrypts at a time.
@@ -87,13 +105,15 @@ func (p *Program) named(names namer, name string) (server int, host string, foun
 
 // chosen is the server that a client asked for while it shook hands. It is looked up once for each program that serves the
 // connection.
-func (p *Program) chosen(a *address, c *request.Conn) int {
+func (p *Program) chosen(a *address, c *request.Conn) *request.Choice {
 	t := c.TLS
-	if t.By != p {
-		t.By, t.Chosen, t.Asked = p, a.fallback, ""
-		if i, host, found := p.named(a.names, t.ServerName); found {
-			t.Chosen, t.Asked = i, host
-		}
+	if known := t.Choice.Load(); known != nil && known.By == p {
+		return known
 	}
-	return t.Chosen
+	found := &request.Choice{By: p, Server: a.fallback}
+	if i, host, named := p.named(a.names, t.ServerName); named {
+		found.Server, found.Asked = i, host
+	}
+	t.Choice.Store(found)
+	return found
 }

@@ -69,7 +69,7 @@ func (j *journey) begin(a *address) int {
 		r.Server = a.names.Find(r)
 		elsewhere = encrypted && j.misdirected(a)
 	case r.Conn.TLS != nil:
-		r.Server = j.p.chosen(a, r.Conn)
+		r.Server = j.p.chosen(a, r.Conn).Server
 	}
 	j.enter(j.p.servers[r.Server].scope)
 	for _, m := range r.Dropped {

@@ -81,6 +81,7 @@ func (r *reader) settings(s *conf.Scope, serverName string) *request.Settings {
 		LingeringTime:     r.duration(s, "lingering_time", 30*time.Second),
 		LingeringTimeout:  r.duration(s, "lingering_timeout", 5*time.Second),
 		MaxBody:           r.size(s, "client_max_body_size", 1<<20),
+		ChunkSize:         int(r.size(s, "http2_chunk_size", 8<<10)),
 		NoChunks:          !r.flag(s, "chunked_transfer_encoding", true),
 		NoETag:            !r.flag(s, "etag", true),
 		NoPadding:         !r.flag(s, "msie_padding", true),
@@ -143,7 +144,7 @@ func (r *reader) keepaliveHeader(s *conf.Scope) int64 {
 }
 
 // head reads what an edge needs before it knows the server.
-func (r *reader) head(s *conf.Scope, proxyProtocol bool) *request.HeadSettings {
+func (r *reader) head(s *conf.Scope, o *conf.Listen) *request.HeadSettings {
 	h := &request.HeadSettings{
 		HeaderTimeout: r.duration(s, "client_header_timeout", 60*time.Second),
 		HeaderBuffer:  int(r.size(s, "client_header_buffer_size", 1<<10)),
@@ -152,9 +153,16 @@ func (r *reader) head(s *conf.Scope, proxyProtocol bool) *request.HeadSettings {
 		Underscores:   r.flag(s, "underscores_in_headers", false),
 		IgnoreInvalid: r.flag(s, "ignore_invalid_headers", true),
 		MergeSlashes:  r.flag(s, "merge_slashes", true),
-		ProxyProtocol: proxyProtocol,
+		ProxyProtocol: o.ProxyProtocol,
 		ErrorLog:      r.errorLog(s),
 		KeepaliveIdle: r.duration(s, "keepalive_timeout", 75*time.Second),
+
+		HTTP2:             o.HTTP2 || r.flag(s, "http2", false),
+		MaxStreams:        int(r.number(s, "http2_max_concurrent_streams", 128)),
+		Preread:           int(r.size(s, "http2_body_preread_size", 64<<10)),
+		SendTimeout:       r.duration(s, "send_timeout", 60*time.Second),
+		KeepaliveRequests: r.number(s, "keepalive_requests", 1000),
+		KeepaliveTime:     r.duration(s, "keepalive_time", time.Hour),
 	}
 	if d, found := s.Get("large_client_header_buffers"); found {
 		n, good := d.Int(r.env.Errors, 0)

@@ -198,3 +198,22 @@ func TestAskingMakesNoGarbage(t *testing.T) {
 		t.Errorf("got %d", r.Response.Status)
 	}
 }
+
+// A question goes through auth_request as the request that it asks about would: the location that is asked answers, not the
+// decision, and nothing is mirrored.
+func TestADecisionAsksAuthRequest(t *testing.T) {
+	b := newRecorder(t)
+	g := start(t, strings.ReplaceAll(`server { set_real_ip_from 127.0.0.1; limit_decision from=original; proxy_set_header X-Seen "$request_method $request_uri"; mirror /copy;
+		location / { auth_request /auth; proxy_pass http://127.0.0.1:1; } location /closed { auth_request /says; proxy_pass http://127.0.0.1:1; }
+		location /auth { proxy_pass http://BACKEND; } location /copy { proxy_pass http://BACKEND; } location = /says { return 403; } }`, "BACKEND", b.addr))
+	for path, status := range map[string]int{"/a?b": 200, "/closed": 403} {
+		a := g.ask("GET /q HTTP/1.1", "X-Original-URI: "+path, "X-Original-Method: PUT")
+		if a.Response.Status != status {
+			t.Errorf("%s: got %v", path, a)
+		}
+	}
+	g.drain()
+	if got, want := b.take(), []string{"GET /auth  PUT /a?b "}; !slices.Equal(got, want) {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+}

@@ -202,14 +202,19 @@ type TLS struct {
 	Peer []*x509.Certificate
 	ID   *openssl.Identity // of the first one; nil without
 
-	// Chosen is the server that the name stands for in the program By, for that program alone. Asked is the name in lower case;
-	// "" where none is called so, and it is the default server.
-	Chosen int
-	Asked  string
-	By     any
+	// Choice is the server that the name stands for, found last. Requests of one connection may look at once.
+	Choice atomic.Pointer[Choice]
 
 	// Judged is what was found of Peer last.
 	Judged atomic.Pointer[Judgement]
+}
+
+// Choice is the server that a client's name stands for in the program By, for that program alone. Asked is the name in lower
+// case; "" where none is called so, and it is the default server.
+type Choice struct {
+	By     any
+	Server int
+	Asked  string
 }
 
 // Judgement is what a client's certificates are worth, by somebody's authorities.

@@ -30,6 +30,7 @@ type Settings struct {
 	LingeringTimeout  time.Duration
 	MaxBody           int64 // client_max_body_size; 0: no limit
 	NoChunks          bool  // chunked_transfer_encoding off
+	ChunkSize         int   // http2_chunk_size
 	NoETag            bool  // etag off
 	NoPadding         bool  // msie_padding off
 	ResetTimedout     bool  // reset_timedout_connection
@@ -105,6 +106,14 @@ type HeadSettings struct {
 	Record        int         // how much is encrypted at a time
 	ErrorLog      *errorlog.Log
 	KeepaliveIdle time.Duration // keepalive_timeout of the default server, until a request names another
+
+	// What a connection of HTTP/2 goes by, whichever servers its streams are for.
+	HTTP2             bool // it is spoken: http2, or so the address says
+	MaxStreams        int  // http2_max_concurrent_streams
+	Preread           int  // http2_body_preread_size
+	SendTimeout       time.Duration
+	KeepaliveRequests int64
+	KeepaliveTime     time.Duration
 }
 
 // Tokens is how much the Server header tells: server_tokens.

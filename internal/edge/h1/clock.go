@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/h1"
 )
 
@@ -41,15 +42,7 @@ func (s *Server) dateAt(now limitgate.Time) []byte {
 
 // serverLines makes the Server header for server_tokens on, off and build.
 func serverLines(product, version, build string) (lines [3][]byte) {
-	full := product
-	if version != "" {
-		full += "/" + version
-	}
-	long := full
-	if build != "" {
-		long += " (" + build + ")"
-	}
-	for i, name := range [3]string{full, product, long} {
+	for i, name := range edge.ServerNames(product, version, build) {
 		lines[i] = []byte("Server: " + name + "\r\n")
 	}
 	return lines

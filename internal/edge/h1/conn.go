@@ -67,10 +67,11 @@ type conn struct {
 	reset   bool // it is to end with a reset: reset_timedout_connection
 
 	presence presence
-	leaving  atomic.Bool   // its listener is gone: no other request follows
-	cut      atomic.Bool   // it waits for nothing any more
-	opened   uint64        // the server's turn when it was accepted
-	turn     atomic.Uint64 // and when its last request began
+	taken    atomic.Pointer[taken] // set once another engine serves it
+	leaving  atomic.Bool           // its listener is gone: no other request follows
+	cut      atomic.Bool           // it waits for nothing any more
+	opened   uint64                // the server's turn when it was accepted
+	turn     atomic.Uint64         // and when its last request began
 
 	next, prev *conn // guarded by srv.mu
 }
@@ -103,6 +104,12 @@ func (c *conn) run() {
 
 	c.await(c.info.Start, timeout)
 	if proxied && !c.readProxyHeader() || secure != nil && !c.secure(secure) {
+		return
+	}
+	if speaks, ended := c.speaksHTTP2(head.HTTP2, secure != nil); speaks || ended {
+		if speaks {
+			c.handOver(head)
+		}
 		return
 	}
 	if c.tc == c.nc {
@@ -202,6 +209,10 @@ func (c *conn) draining() bool { return c.leaving.Load() || c.srv.draining.Load(
 
 // drain ends the connection's wait if it has no request under way. Any goroutine may call it once draining holds.
 func (c *conn) drain() {
+	if t := c.taken.Load(); t != nil {
+		t.Drain()
+		return
+	}
 	switch connState(c.state.Load()) {
 	case idle:
 		_ = c.nc.SetReadDeadline(longAgo())
@@ -215,6 +226,9 @@ func (c *conn) killed() bool { return c.cut.Load() || c.srv.killed.Load() }
 
 // kill ends every wait of the connection. Any goroutine may call it once killed holds.
 func (c *conn) kill() {
+	if t := c.taken.Load(); t != nil {
+		t.Kill()
+	}
 	c.presence.leave()
 	_ = c.nc.SetDeadline(longAgo())
 }

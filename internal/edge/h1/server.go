@@ -23,6 +23,8 @@ type Config struct {
 	Product, Version, Build string
 	// MaxConns is how many connections may be open before accepting pauses; 0: no limit.
 	MaxConns int
+	// HTTP2 serves the connections that speak HTTP/2; nil: nobody does, and none is offered it.
+	HTTP2 edge.Taker
 	// Serial counts connections where several engines share one count; nil: the server's own.
 	Serial *atomic.Uint64
 }
@@ -55,6 +57,7 @@ type Server struct {
 	requests atomic.Int64
 	reading  atomic.Int64
 	writing  atomic.Int64
+	more     atomic.Int64 // requests under way beside the first of a connection
 
 	mu       sync.Mutex // guards what follows
 	changed  sync.Cond  // a place became free, or the server ends
@@ -114,8 +117,19 @@ func (s *Server) Drain(listener int) {
 	}
 }
 
-// Turn begins another turn, and returns its number: connections and requests from now on are told from those before.
-func (s *Server) Turn() uint64 { return s.turn.Add(1) }
+// Turn begins another turn, and returns its number: connections and requests from now on are told from those before. Connections
+// that carry many requests at a time take no others: their clients come again, to what the new turn has to say of connections.
+func (s *Server) Turn() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	turn := s.turn.Add(1)
+	for c := s.conns; c != nil; c = c.next {
+		if t := c.taken.Load(); t != nil {
+			t.Drain()
+		}
+	}
+	return turn
+}
 
 // CutOff closes the connections of earlier turns, as they are. One whose request began in this turn or a later one ends with
 // it.
@@ -247,8 +261,9 @@ func (s *Server) Stats() Stats {
 	s.mu.Unlock()
 	st.Requests = s.requests.Load()
 	st.Reading = s.reading.Load()
-	st.Writing = s.writing.Load()
-	st.Waiting = max(0, st.Active-st.Reading-st.Writing)
+	busy := s.writing.Load()
+	st.Writing = busy + s.more.Load()
+	st.Waiting = max(0, st.Active-st.Reading-busy)
 	return st
 }
 
