@@ -216,7 +216,7 @@ const authPlaces = `
 	location @yes { return 200; }
 `
 
-// TestAuthRequestSideBySide compares every kind of place with every status: 195 requests and their logs.
+// TestAuthRequestSideBySide compares every kind of place with every status: 190 requests and their logs.
 func TestAuthRequestSideBySide(t *testing.T) {
 	t.Parallel()
 	a := witnessed{http: asksLog + `server { listen 127.0.0.1:@8080@; server_name localhost;` + authPlaces + `}`}

@@ -13,7 +13,17 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate/internal/override"
+	"github.com/limitgate/limitgate/internal/rollout"
 )
+
+func (f *fake) Rollouts() []rollout.Report {
+	return []rollout.Report{{State: rollout.State{Name: "login", Phase: rollout.Held, Share: 50_000}}}
+}
+
+func (f *fake) Rollout(name, what string) error {
+	f.asked = append(f.asked, "rollout "+what+" "+name)
+	return nil
+}
 
 // fake is a gateway that notes what it is asked.
 type fake struct{ asked []string }
@@ -28,6 +38,12 @@ func (f *fake) Top(q Question) (Top, error) {
 	}
 	f.asked = append(f.asked, fmt.Sprintf("top %+v", q))
 	return Top{Zones: []TopZone{{Zone: "z", Decisions: map[string]uint64{"passed": 3}}}}, nil
+}
+
+func (f *fake) Debug() (Debug, error) {
+	var d Debug
+	d.Add("version.txt", "1")
+	return d, nil
 }
 
 func (f *fake) Key(_ context.Context, zone, key string) (Key, error) {
@@ -96,11 +112,19 @@ func TestServer(t *testing.T) {
 	if err := c.Ask("GET", "/v1/key", "", nil, &k); err == nil || err.Error() != "no such zone" {
 		t.Errorf("no zone: got %v, want the gateway's words", err)
 	}
+	var list []rollout.Report
+	if err := c.Ask("GET", "/v1/rollouts", "", nil, &list); err != nil || len(list) != 1 || list[0].Share != 50_000 || list[0].Phase != rollout.Held {
+		t.Errorf("rollouts: got %+v, %v", list, err)
+	}
 	var top Top
 	for _, q := range []string{"", "zone=z&keys=3&hash=1"} {
 		if err := c.Ask("GET", "/v1/top", q, nil, &top); err != nil || top.Zones[0].Decisions["passed"] != 3 {
 			t.Errorf("top %s: got %+v, %v", q, top, err)
 		}
+	}
+	var d Debug
+	if err := c.Ask("GET", "/v1/debug", "", nil, &d); err != nil || len(d.Files) != 1 || d.Files[0] != (File{"version.txt", "1"}) {
+		t.Errorf("debug: got %+v, %v", d, err)
 	}
 	for _, a := range []struct{ path, body string }{
 		{"/v1/key/reset", ""}, {"/v1/key/set", `{"rate":"5r/s"}`}, {"/v1/key/set", `{}`},
@@ -109,7 +133,10 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s %s: got %v", a.path, a.body, err)
 		}
 	}
-	if got, want := strings.Join(f.asked, "; "), `top {Zone: Keys:10 Hash:false}; top {Zone:z Keys:3 Hash:true}; reset z k; set z k {"rate":"5r/s"}; set z k nothing`; got != want {
+	if err := c.Ask("POST", "/v1/rollout/hold", "name=login", nil, &struct{}{}); err != nil {
+		t.Error(err)
+	}
+	if got, want := strings.Join(f.asked, "; "), `top {Zone: Keys:10 Hash:false}; top {Zone:z Keys:3 Hash:true}; reset z k; set z k {"rate":"5r/s"}; set z k nothing; rollout hold login`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for name, err := range map[string]error{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate/internal/override"
+	"github.com/limitgate/limitgate/internal/rollout"
 )
 
 // Peers is the answer to /v1/peers.
@@ -47,6 +48,7 @@ type Limit struct {
 	At        string `json:"at"`
 	Is        string `json:"is,omitempty"` // its numbers
 	DryRun    bool   `json:"dry_run,omitempty"`
+	Watched   bool   `json:"watched,omitempty"` // it is enforced for a part of its keys, and not for this one
 	Error     string `json:"error,omitempty"`
 
 	// What the next request would be told.
@@ -113,13 +115,31 @@ type Question struct {
 	Hash bool   // keys are not to be shown
 }
 
+// Debug is the answer to /v1/debug: texts for who helps, without secrets and with keys hidden.
+type Debug struct {
+	Files []File `json:"files"`
+}
+
+// File is one of them.
+type File struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Add adds a file.
+func (d *Debug) Add(name, text string) { d.Files = append(d.Files, File{name, text}) }
+
 // Gateway is what the server asks. An error is told to who asked.
 type Gateway interface {
 	Rollbacks
 	Peers() Peers
 	Top(q Question) (Top, error)
+	Debug() (Debug, error)
 	Key(ctx context.Context, zone, key string) (Key, error)
 	Reset(ctx context.Context, zone, key string) error
 	// Set sets the numbers of a key, in all instances; nil takes back what was set.
 	Set(ctx context.Context, zone, key string, n *override.Numbers) error
+	Rollouts() []rollout.Report
+	// Rollout does what an operator wants of a rollout: advance, hold, resume or abort. Without a name it is the only one.
+	Rollout(name, what string) error
 }

@@ -127,6 +127,10 @@ func routes(g Gateway) http.Handler {
 		t, err := g.Top(q)
 		answer(w, t, err)
 	})
+	m.HandleFunc("GET /v1/debug", func(w http.ResponseWriter, _ *http.Request) {
+		d, err := g.Debug()
+		answer(w, d, err)
+	})
 	m.HandleFunc("GET /v1/key", func(w http.ResponseWriter, r *http.Request) {
 		k, err := g.Key(r.Context(), r.FormValue("zone"), r.FormValue("key"))
 		answer(w, k, err)
@@ -141,8 +145,17 @@ func routes(g Gateway) http.Handler {
 		}
 		answer(w, struct{}{}, err)
 	})
+	rollouts(m, g)
 	rollbacks(m, g)
 	return m
+}
+
+// rollouts are the routes of those.
+func rollouts(m *http.ServeMux, g Gateway) {
+	m.HandleFunc("GET /v1/rollouts", func(w http.ResponseWriter, _ *http.Request) { answer(w, g.Rollouts(), nil) })
+	m.HandleFunc("POST /v1/rollout/{act}", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, struct{}{}, g.Rollout(r.URL.Query().Get("name"), r.PathValue("act")))
+	})
 }
 
 // Keys of a zone that are told of, unless the question says how many; and at most.
