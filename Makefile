@@ -38,6 +38,7 @@ needs:
 	@missing=; for p in $(NEEDS); do PATH="$$PATH:/usr/sbin" command -v $$p >/dev/null || missing="$$missing $$p"; done; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	command -v ab >/dev/null || missing="$$missing apache2-utils"; \
+	command -v h2load >/dev/null || missing="$$missing nghttp2-client"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing$$missing"; apt-get update -q >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qy $$missing >/dev/null; \
