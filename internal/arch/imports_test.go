@@ -93,6 +93,7 @@ var imports = map[string][]string{
 	"internal/redistest":        {"internal/gatewaytest"},
 	"cmd/limitgate":             {".", "memzone", "rediszone", "internal/admin", "internal/history", "internal/override", "internal/rollout", "internal/store", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/printable", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog", "internal/rls/..."},
 	"examples":                  {},
+	"packaging":                 {},
 	"examples/workers":          {},
 	"examples/grpc/backend":     {},
 	"conformance":               {"internal/gatewaytest"},
