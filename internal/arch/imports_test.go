@@ -93,13 +93,14 @@ var imports = map[string][]string{
 	"internal/redistest":        {"internal/gatewaytest"},
 	"cmd/limitgate":             {".", "memzone", "rediszone", "internal/admin", "internal/history", "internal/override", "internal/rollout", "internal/store", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/printable", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog", "internal/rls/..."},
 	"examples":                  {},
+	"packaging":                 {},
 	"examples/workers":          {},
 	"conformance":               {"internal/gatewaytest"},
 	"internal/arch":             {},
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/rollout", "internal/tempfile", "internal/trust", "internal/vars", "internal/h2", "internal/h2link", "internal/dns"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/openssl", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/rollout", "internal/tempfile", "internal/tlsconf", "internal/trust", "internal/vars", "internal/h2", "internal/h2link", "internal/dns"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
