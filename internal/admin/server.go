@@ -42,6 +42,23 @@ func Open(path string) (*Server, error) {
 	if err := free(path); err != nil {
 		return nil, err
 	}
+	return place(path)
+}
+
+// Take makes the socket also where another process serves one, which is replaced: whoever asks from then on asks this server.
+func Take(path string) (*Server, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket == 0 {
+		return nil, noSocket(path)
+	}
+	return place(path)
+}
+
+func noSocket(path string) error {
+	return fmt.Errorf("opening the admin socket %s: there is something that is no socket", path)
+}
+
+// place makes the socket in the place of what is at path.
+func place(path string) (*Server, error) {
 	private, err := os.MkdirTemp(filepath.Dir(path), ".a*") // nobody else gets in while the socket is made
 	if err != nil {
 		return nil, fmt.Errorf("opening the admin socket: %w", err)
@@ -79,7 +96,7 @@ func free(path string) error {
 	case found != nil:
 		return fmt.Errorf("opening the admin socket: %w", found)
 	case info.Mode()&os.ModeSocket == 0:
-		return fmt.Errorf("opening the admin socket %s: there is something that is no socket", path)
+		return noSocket(path)
 	case !errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("opening the admin socket %s: another process may serve it: %w", path, err)
 	}
@@ -109,10 +126,16 @@ func (s *Server) Close() error {
 
 // remove removes the socket, if it is this server's.
 func (s *Server) remove() error {
-	if is, err := os.Lstat(s.path); err != nil || !os.SameFile(is, s.socket) {
+	if !s.Holds() {
 		return nil
 	}
 	return os.Remove(s.path)
+}
+
+// Holds reports whether what is at its path is still the server's socket.
+func (s *Server) Holds() bool {
+	is, err := os.Lstat(s.path)
+	return err == nil && os.SameFile(is, s.socket)
 }
 
 func routes(g Gateway) http.Handler {

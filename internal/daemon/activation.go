@@ -27,13 +27,13 @@ const (
 	maxFds  = 1024
 )
 
-// given are the sockets that a service manager opened and handed to the process, by their names. They stay open as long as the process
-// lives, so that a listen directive that goes and comes back finds its socket, and queues while nobody serves it: the manager has it
-// open, too, and no address can be bound twice.
+// given are listening sockets that another process opened and handed to this one, by their names.
 type given map[string]*os.File
 
-// takeGiven takes over what was handed to this very process; a child of it is not meant.
-func takeGiven(getenv func(string) string, pid int) (given, error) {
+// takeManaged takes over what a service manager handed to this very process; a child of it is not meant. Such sockets stay open as long
+// as the process lives, so that a listen directive that goes and comes back finds its socket, and queues while nobody serves it: the
+// manager has it open, too, and no address can be bound twice.
+func takeManaged(getenv func(string) string, pid int) (given, error) {
 	if getenv(listenPid) != strconv.Itoa(pid) {
 		return nil, nil
 	}
@@ -41,15 +41,24 @@ func takeGiven(getenv func(string) string, pid int) (given, error) {
 	if err != nil || n < 0 || n > maxFds {
 		return nil, fmt.Errorf("%s=%s: it is the number of sockets that the service manager opened, up to %d", listenFds, getenv(listenFds), maxFds)
 	}
+	fds := make([]int, n)
+	for i := range fds {
+		fds[i] = firstFd + i
+	}
+	return takeSockets(fds, "of the service manager")
+}
+
+// takeSockets takes over sockets by their descriptors; whose says where they are from.
+func takeSockets(fds []int, whose string) (given, error) {
 	g := given{}
-	for fd := firstFd; fd < firstFd+n; fd++ {
+	for _, fd := range fds {
 		syscall.CloseOnExec(fd)
 		name, err := socketName(fd)
 		if err == nil && g[name] != nil {
-			err = errors.New("it has the address of another one")
+			err = fmt.Errorf("it has the address of another one, %s", name)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("socket %d of the service manager: %w", fd, err)
+			return nil, fmt.Errorf("socket %d %s: %w", fd, whose, err)
 		}
 		g[name] = os.NewFile(uintptr(fd), name)
 	}
@@ -92,16 +101,26 @@ func (g given) listener(name string) (net.Listener, error) {
 	}
 	ln, err := net.FileListener(f) // on a descriptor of its own
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s, which the service manager opened: %w", name, err)
+		return nil, fmt.Errorf("listening on %s, which was handed over: %w", name, err)
 	}
 	return ln, nil
 }
 
-// openGiven opens what the service manager has open, and binds the rest.
+// close closes all of them.
+func (g given) close() {
+	for _, f := range g {
+		_ = f.Close() // who listens has another descriptor
+	}
+}
+
+// openGiven opens what was handed over, and gives what is to be bound.
 func (d *Daemon) openGiven(specs []*socketSpec) (opened map[string]net.Listener, rest []*socketSpec, err error) {
 	opened = map[string]net.Listener{}
 	for _, s := range specs {
 		ln, err := d.given.listener(s.name)
+		if ln == nil && err == nil {
+			ln, err = d.before.passed.listener(s.name)
+		}
 		switch {
 		case err != nil:
 			for _, ln := range opened {
@@ -135,10 +154,11 @@ func (d *Daemon) tellUnused() {
 	}
 }
 
-// notify tells the service manager how the process is, if it wants to know. A manager that does not hear is no reason to stop.
+// notify tells the service manager how the process is, if it wants to know. A manager that does not hear is no reason to stop. As long as
+// the process before lives it speaks for the service.
 func (s *shared) notify(state string) {
 	path := s.notifyPath
-	if path == "" {
+	if path == "" || s.before.lives() {
 		return
 	}
 	if strings.HasPrefix(path, "@") {
@@ -164,7 +184,7 @@ func reloading() string {
 
 // meetManager takes over what a service manager hands to the process.
 func (s *shared) meetManager() (err error) {
-	if s.given, err = takeGiven(os.Getenv, os.Getpid()); err != nil {
+	if s.given, err = takeManaged(os.Getenv, os.Getpid()); err != nil {
 		return err
 	}
 	s.notifyPath = os.Getenv(notifyEnv)

@@ -20,10 +20,10 @@ import (
 // keys are the numbers that operators set for single keys: of zones in this process from a journal, of zones in a store from its
 // notes. They outlive generations.
 type keys struct {
-	table   *override.Table
-	journal *override.Journal // nil: there is no admin socket
+	table *override.Table
 
 	mu      sync.Mutex               // guards what follows
+	journal *override.Journal        // nil: there is no admin socket
 	sources map[string]override.Keys // by the source of an open store, "" is the journal: what was read last
 	stores  map[string]*openStore    // of each zone of the running generation; nil is none
 }
@@ -93,11 +93,11 @@ func (k *keys) forget(source string) {
 
 // set sets the numbers of a key in the journal, at now.
 func (k *keys) set(zone, key string, n *override.Numbers, now limitgate.Time) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if err := k.journal.Put(zone, key, n); err != nil {
 		return err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.sources[""].Put(zone, key, n)
 	k.sources[""].Forget(now)
 	k.apply()
@@ -120,19 +120,43 @@ func (d *Daemon) openAdmin(path string) (err error) {
 	if path == "" {
 		return nil
 	}
-	if d.admin, err = admin.Open(path); err != nil {
+	open := admin.Open
+	if d.before.lives() {
+		open = admin.Take
+	}
+	if d.admin, err = open(path); err != nil {
 		return err
 	}
 	// Behind the socket: two processes on one path would write one journal.
-	var list override.Keys
-	if d.keys.journal, list, err = override.OpenJournal(path+".keys", limitgate.Now()); err != nil {
+	if err := d.keys.open(path + ".keys"); err != nil {
 		return err
 	}
-	d.keys.mu.Lock()
-	d.keys.sources[""] = list
-	d.keys.mu.Unlock()
 	d.admin.Serve(operator{d.shared})
 	return nil
+}
+
+// open reads the numbers that were set last.
+func (k *keys) open(path string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var list override.Keys
+	var err error
+	if k.journal, list, err = override.OpenJournal(path, limitgate.Now()); err != nil {
+		return err
+	}
+	k.sources[""] = list
+	k.apply()
+	return nil
+}
+
+// reopenAdmin opens the admin socket again where another process has taken it over meanwhile, with what was told there.
+func (d *Daemon) reopenAdmin() error {
+	if d.admin == nil || d.admin.Holds() {
+		return nil
+	}
+	err := d.closeAdmin()
+	d.admin = nil
+	return errors.Join(err, d.openAdmin(d.current.settings.admin))
 }
 
 // closeAdmin closes it.
@@ -140,6 +164,8 @@ func (d *Daemon) closeAdmin() (err error) {
 	if d.admin != nil {
 		err = d.privileged(d.admin.Close)
 	}
+	d.keys.mu.Lock()
+	defer d.keys.mu.Unlock()
 	if d.keys.journal != nil {
 		err = errors.Join(err, d.keys.journal.Close())
 	}
@@ -251,6 +277,9 @@ func (o operator) Reset(ctx context.Context, zone, text string) error {
 // Set implements admin.Gateway.
 func (o operator) Set(ctx context.Context, zone, text string, n *override.Numbers) error {
 	list, key, err := o.limits(zone, text)
+	if err == nil && o.replaced.Load() {
+		err = errReplaced
+	}
 	if err != nil {
 		return err
 	}
@@ -289,7 +318,12 @@ func (o operator) tellOperator(format, zone string) {
 func (o operator) Rollouts() []rollout.Report { return o.rollouts.reports() }
 
 // Rollout implements admin.Gateway.
-func (o operator) Rollout(name, what string) error { return o.rollouts.act(name, what) }
+func (o operator) Rollout(name, what string) error {
+	if o.replaced.Load() {
+		return errReplaced
+	}
+	return o.rollouts.act(name, what)
+}
 
 // find gives the store of a name, nil where the running generation has none.
 func (zs *zones) find(name string) *store.Store {

@@ -46,6 +46,8 @@ type Daemon struct {
 	sockets map[string]*socket
 	user    privileges
 	admin   *admin.Server  // nil: there is none
+	next    *successor     // nil: no other process is to replace this one
+	resting bool           // nothing is accepted
 	over    chan struct{}  // closed by Close
 	work    sync.WaitGroup // accept loops and ending generations
 
@@ -53,12 +55,6 @@ type Daemon struct {
 		sync.Mutex // guards l: ending generations write while a reload changes it
 		l          *errorlog.Log
 	}
-}
-
-// socket is one that is open.
-type socket struct {
-	ln     net.Listener
-	number int
 }
 
 // Open starts the gateway: it checks the configuration, opens logs, binds everything, writes the pid file and serves. What
@@ -131,6 +127,7 @@ func (d *Daemon) start(start opener) error {
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
 	}
+	d.before.release()
 	d.notify("READY=1")
 	if err := d.privileged(d.beginPast); err != nil {
 		return err
@@ -149,10 +146,10 @@ func (d *Daemon) start(start opener) error {
 func (d *Daemon) undo() {
 	err := d.closeAdmin()
 	for _, s := range d.sockets {
-		err = errors.Join(err, s.ln.Close())
+		err = errors.Join(err, d.closeSocket(s))
 	}
-	if d.current.settings.pid != "" {
-		err = errors.Join(err, removePid(d.current.settings.pid, os.Getpid()))
+	if pid := d.pid(); pid != "" {
+		err = errors.Join(err, removePid(pid, os.Getpid()))
 	}
 	if d.engine != nil {
 		err = errors.Join(err, d.engine.Close())
@@ -168,17 +165,18 @@ func (d *Daemon) undo() {
 func (d *Daemon) adopt(specs []*socketSpec, opened map[string]net.Listener) {
 	for _, s := range specs {
 		if ln := opened[s.name]; ln != nil {
-			d.sockets[s.name] = &socket{ln: ln, number: s.number}
+			d.sockets[s.name] = &socket{ln: ln, number: s.number, from: d.origin(s.name)}
 		}
 	}
 }
 
 func (d *Daemon) accept(s *socket) {
+	ln := s.ln
 	d.work.Add(1)
 	// Owned by d, ends when the socket is closed.
 	go func() {
 		defer d.work.Done()
-		if err := d.engine.Serve(s.ln, s.number); err != nil {
+		if err := d.engine.Serve(ln, s.number); err != nil {
 			d.say(errorlog.Alert, "%s", err)
 		}
 	}()
@@ -196,6 +194,9 @@ func (d *Daemon) say(level errorlog.Level, format string, args ...any) {
 
 // greet writes what nginx writes at its start.
 func (d *Daemon) greet() {
+	if d.before.said != "" {
+		d.say(errorlog.Notice, "using inherited sockets from %q", d.before.said)
+	}
 	d.say(errorlog.Notice, "limitgate/%s", d.options.Version)
 	d.say(errorlog.Notice, "built by %s for %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	d.tellZones(d.current.zones)
@@ -231,7 +232,9 @@ func (d *Daemon) privileged(do func() error) error {
 func (d *Daemon) Shutdown(ctx context.Context) error {
 	d.observed.draining.Store(true)
 	d.say(errorlog.Notice, "gracefully shutting down")
-	d.notify("STOPPING=1")
+	if d.next == nil {
+		d.notify("STOPPING=1")
+	}
 	err := d.stopListening()
 	if t := d.current.settings.shutdown; t > 0 {
 		var stop context.CancelFunc
@@ -256,7 +259,7 @@ func (d *Daemon) Close() error {
 	d.work.Wait()
 	d.rollouts.hooks.Close()
 	d.files.Flush() // who waits for the pid file to go reads the logs then
-	if pid := d.current.settings.pid; pid != "" {
+	if pid := d.pid(); pid != "" {
 		err = errors.Join(err, d.privileged(func() error { return removePid(pid, os.Getpid()) }))
 	}
 	d.say(errorlog.Notice, "worker process %d exited with code 0", os.Getpid())
@@ -264,12 +267,12 @@ func (d *Daemon) Close() error {
 	return errors.Join(err, d.current.close())
 }
 
-// stopListening closes all sockets; those of unix disappear from their folder.
+// stopListening closes all sockets.
 func (d *Daemon) stopListening() error {
 	return d.privileged(func() error {
 		var errs []error
 		for name, s := range d.sockets {
-			errs = append(errs, s.ln.Close())
+			errs = append(errs, d.closeSocket(s))
 			delete(d.sockets, name)
 		}
 		return errors.Join(errs...)

@@ -17,7 +17,11 @@ const detachedEnv = "LIMITGATE_DETACHED"
 // the child does everything from reading the configuration on.
 func (s *shared) detach() (code int, parent bool) {
 	if os.Getenv(detachedEnv) != "" {
+		s.detached = true
 		return 0, false
+	}
+	if s.before.pid != 0 {
+		return 0, false // it is in the place of one that is
 	}
 	if _, errs, set := s.parse(); errs.Failed() || !set.detach {
 		return 0, false // Open will tell

@@ -65,8 +65,12 @@ type shared struct {
 	past     *past    // nil: no configuration is kept; set before anybody asks
 	asks     chan ask // for whoever calls the Daemon's methods
 
-	given      given  // sockets that a service manager opened
-	notifyPath string // where it wants to know how the process is; "" for nowhere
+	given      given       // sockets that a service manager opened
+	notifyPath string      // where it wants to know how the process is; "" for nowhere
+	before     predecessor // the process that this one is to replace
+	binary     string      // what is started to replace this one
+	detached   bool        // from its terminal
+	replaced   atomic.Bool // the process that is to replace this one runs
 
 	sessions *tlsconf.Sessions
 	holds    phase.Holds

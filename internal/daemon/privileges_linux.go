@@ -13,13 +13,17 @@ import (
 type privileges struct {
 	id      identity
 	dropped bool
+	groups  []int // those that the process was started with
 }
 
 // privileged reports whether the process may change its user at all.
 func privileged() bool { return syscall.Geteuid() == 0 }
 
 // drop makes all threads id.
-func (p *privileges) drop(id identity) error {
+func (p *privileges) drop(id identity) (err error) {
+	if p.groups, err = syscall.Getgroups(); err != nil {
+		return fmt.Errorf("getgroups() failed: %w", err)
+	}
 	if err := syscall.Setgroups(id.groups); err != nil {
 		return fmt.Errorf("initgroups() failed: %w", err)
 	}
@@ -31,6 +35,18 @@ func (p *privileges) drop(id identity) error {
 	}
 	p.id, p.dropped = id, true
 	return nil
+}
+
+// credential is who a process is to be that this one starts while it is raised: as it was itself at its start.
+func (p *privileges) credential() *syscall.Credential {
+	if !p.dropped {
+		return nil
+	}
+	c := &syscall.Credential{}
+	for _, g := range p.groups {
+		c.Groups = append(c.Groups, uint32(g))
+	}
+	return c
 }
 
 // raise makes the calling goroutine root, if drop was called, and keeps it on its thread until lower.

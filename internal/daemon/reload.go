@@ -33,6 +33,9 @@ type turn struct {
 
 // turn makes a change.
 func (d *Daemon) turn(t turn) error {
+	if d.next != nil {
+		return errReplaced
+	}
 	err := d.privileged(func() error {
 		was := d.current
 		err := d.reload(t)
@@ -196,7 +199,7 @@ func (d *Daemon) closeUnlisted(next *loaded) error {
 		if wanted[name] {
 			continue
 		}
-		errs = append(errs, s.ln.Close())
+		errs = append(errs, d.closeSocket(s))
 		d.engine.Drain(s.number)
 		delete(d.sockets, name)
 	}

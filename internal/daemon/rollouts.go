@@ -31,6 +31,7 @@ type rollouts struct {
 	byName  map[string]*rolling
 	file    rolloutFile
 	unsaved bool
+	away    bool // another process has them: only its shares are followed
 	failing bool // the last attempt to save did, and was told of
 }
 
@@ -114,6 +115,11 @@ func (u *rolloutUse) commit() {
 	}
 	r.byName, r.file.left, r.file.lost = next, nil, ""
 	r.save(direct)
+	r.look()
+}
+
+// look has run look at all of them now.
+func (r *rollouts) look() {
 	select {
 	case r.wake <- struct{}{}:
 	default: // it will look anyway
@@ -197,6 +203,10 @@ func (r *rollouts) tick() (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
+	if r.away && len(r.byName) > 0 {
+		r.follow(now)
+		return latest
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		one := r.byName[name]
 		seen := one.live.Turn(now, one.plan.Window)

@@ -14,15 +14,20 @@ import (
 const exitWait = 2 * time.Second
 
 // Run starts the gateway, obeys nginx's signals, and returns the exit code: QUIT shuts down gracefully, TERM and INT at once,
-// HUP reloads, USR1 reopens logs.
+// HUP reloads, USR1 reopens logs, USR2 starts the binary anew beside this process, WINCH stops accepting.
 func Run(o Options) int {
 	// A log that is piped into a program that ended must not end this one.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGUSR1)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH)
 	defer signal.Stop(signals)
 	s := newShared(o, buildProgram)
-	if err := s.meetManager(); err != nil {
+	s.binary = programPath(os.Args[0])
+	err := s.meetManager()
+	if err == nil {
+		err = s.meetBefore(os.Getenv, os.Getppid())
+	}
+	if err != nil {
 		s.boot.Fail(err)
 		return exitBad
 	}
@@ -45,6 +50,9 @@ func (d *Daemon) obey(signals <-chan os.Signal) int {
 	defer cut()
 	var finished chan error // once the daemon is ending
 	end := func(f func() error) {
+		if d.next != nil {
+			d.notify(d.next.is())
+		}
 		finished = make(chan error, 1)
 		// Owned by obey, ends with the daemon, or with the process.
 		go func() { finished <- f() }()
@@ -62,14 +70,17 @@ func (d *Daemon) obey(signals <-chan os.Signal) int {
 			return d.last(err)
 		case <-late:
 			return d.last(nil)
+		case err := <-d.next.end():
+			if finished == nil {
+				d.comeBack(err)
+			} else {
+				d.next.ended = nil // it is late for that
+			}
 		case sig := <-signals:
 			number := sig.(syscall.Signal)
-			say := func(action string) {
-				d.say(errorlog.Notice, "signal %d (%s) received, %s", int(number), signalName(number), action)
-			}
 			switch {
 			case number == syscall.SIGTERM || number == syscall.SIGINT:
-				say("exiting")
+				d.hear(number, ", exiting")
 				cut()
 				late = time.After(exitWait)
 				if finished == nil {
@@ -77,18 +88,52 @@ func (d *Daemon) obey(signals <-chan os.Signal) int {
 				}
 			case finished != nil: // nothing else matters any more
 			case number == syscall.SIGQUIT:
-				say("shutting down")
+				d.hear(number, ", shutting down")
 				end(func() error { return d.Shutdown(ctx) })
-			case number == syscall.SIGHUP:
-				say("reconfiguring")
-				_ = d.Reload() // it has said in the log what was wrong
-			case number == syscall.SIGUSR1:
-				say("reopening logs")
-				if err := d.Reopen(); err != nil {
-					d.say(errorlog.Emerg, "%s", err)
-				}
+			default:
+				d.act(number)
 			}
 		}
+	}
+}
+
+// hear logs a signal and what it makes the process do.
+func (d *Daemon) hear(number syscall.Signal, action string) {
+	d.say(errorlog.Notice, "signal %d (%s) received%s", int(number), signalName(number), action)
+}
+
+// act does what a signal wants that does not end the process. What goes wrong is logged.
+func (d *Daemon) act(number syscall.Signal) {
+	var err error
+	switch number {
+	case syscall.SIGHUP:
+		d.hear(number, ", reconfiguring")
+		if d.next == nil {
+			_ = d.Reload() // it has said in the log what was wrong
+		}
+		err = d.resume()
+	case syscall.SIGUSR1:
+		d.hear(number, ", reopening logs")
+		err = d.Reopen()
+	case syscall.SIGUSR2:
+		if d.next != nil || d.before.lives() {
+			d.hear(number, ", ignoring")
+			d.say(errorlog.Crit, "the changing binary signal is ignored: you should shutdown or terminate before either old or new binary's process")
+			return
+		}
+		d.hear(number, ", changing binary")
+		d.changeBinary()
+	case syscall.SIGWINCH:
+		// A terminal sends it to all that runs in it.
+		if d.next == nil && d.before.pid == 0 && !d.detached {
+			d.hear(number, "")
+			return
+		}
+		d.hear(number, ", stop accepting connections")
+		err = d.rest()
+	}
+	if err != nil {
+		d.say(errorlog.Emerg, "%s", err)
 	}
 }
 
@@ -112,6 +157,10 @@ func signalName(s syscall.Signal) string {
 		return "SIGTERM"
 	case syscall.SIGUSR1:
 		return "SIGUSR1"
+	case syscall.SIGUSR2:
+		return "SIGUSR2"
+	case syscall.SIGWINCH:
+		return "SIGWINCH"
 	}
 	return s.String()
 }
