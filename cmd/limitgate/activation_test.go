@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -188,6 +189,59 @@ func eventuallyMore(t *testing.T, n *atomic.Int64, want int64) {
 		if time.Now().After(end) {
 			t.Fatalf("%d requests were served, want %d", n.Load(), want)
 		}
+	}
+}
+
+// TestUpgradeUnderAManager: the new process takes the manager's sockets over, and the old one tells whom it is to watch when it ends itself.
+func TestUpgradeUnderAManager(t *testing.T) {
+	t.Parallel()
+	tcp := listenOn(t, "tcp4", "127.0.0.1:0")
+	path := filepath.Join(t.TempDir(), "s")
+	local := listenOn(t, "unix", path)
+	m := newManager(t, fmt.Sprintf("pid nginx.pid; "+strings.Replace(activated, "return 200 served", "return 200 $pid", 1), tcp.Addr(), path), tcp, local)
+	cmd, said := m.start()
+	m.hear("READY=1", said)
+	pid := func(name string) int {
+		text, _ := os.ReadFile(filepath.Join(m.dir, name))
+		n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		return n
+	}
+	first := pid("nginx.pid")
+	if err := cmd.Process.Signal(syscall.SIGUSR2); err != nil {
+		t.Fatal(err)
+	}
+	next := first
+	gatewaytest.Eventually(t, 10*time.Second, "another process serves", func() bool {
+		next = pid("nginx.pid")
+		return next > 1 && next != first && pid("nginx.pid.oldbin") == first
+	})
+	t.Cleanup(func() { _ = syscall.Kill(next, syscall.SIGKILL) }) // where the test has not ended it
+	if err := cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	m.hear(fmt.Sprint("MAINPID=", next), said) // not READY=1 of the new one, which is nobody to the manager until then
+	gatewaytest.Eventually(t, 10*time.Second, "it serves alone", func() bool { return pid("nginx.pid.oldbin") == 0 })
+	for range 20 {
+		r, err := (&http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if err != nil || string(body) != fmt.Sprint(next) {
+			t.Fatalf("got %q, %v, want the answer of %d", body, err, next)
+		}
+	}
+	// The old one is gone for good, so that the new one speaks for the service.
+	if err := syscall.Kill(next, syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	m.hear("STOPPING=1", said)
+	if err := cmd.Wait(); err != nil { // of both, which have one standard error
+		t.Errorf("%v: %s", err, said)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the unix socket, which is the manager's: %v", err)
 	}
 }
 

@@ -156,7 +156,7 @@ func (d *Daemon) reopenAdmin() error {
 	}
 	err := d.closeAdmin()
 	d.admin = nil
-	return errors.Join(err, d.openAdmin(d.current.settings.admin))
+	return errors.Join(err, d.privileged(func() error { return d.openAdmin(d.current.settings.admin) }))
 }
 
 // closeAdmin closes it.

@@ -259,12 +259,13 @@ func (d *Daemon) Close() error {
 	d.work.Wait()
 	d.rollouts.hooks.Close()
 	d.files.Flush() // who waits for the pid file to go reads the logs then
+	d.say(errorlog.Notice, "worker process %d exited with code 0", os.Getpid())
+	d.say(errorlog.Notice, "exit")
+	err = errors.Join(err, d.current.close())
 	if pid := d.pid(); pid != "" {
 		err = errors.Join(err, d.privileged(func() error { return removePid(pid, os.Getpid()) }))
 	}
-	d.say(errorlog.Notice, "worker process %d exited with code 0", os.Getpid())
-	d.say(errorlog.Notice, "exit")
-	return errors.Join(err, d.current.close())
+	return err
 }
 
 // stopListening closes all sockets.

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
 )
@@ -53,8 +56,19 @@ func (s *socket) file() (*os.File, error) {
 	if s.ln == nil {
 		defer ln.Close()
 	}
-	f, err := ln.(interface{ File() (*os.File, error) }).File()
+	raw, err := ln.(syscall.Conn).SyscallConn()
 	if err != nil {
+		return nil, err
+	}
+	var f *os.File
+	// Not by its method File: what is passed to a process would block then, here too, as both are one socket.
+	cerr := raw.Control(func(fd uintptr) {
+		var twin int
+		if twin, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			f = os.NewFile(uintptr(twin), ln.Addr().String())
+		}
+	})
+	if err = errors.Join(cerr, err); err != nil {
 		return nil, fmt.Errorf("duplicating %s: %w", ln.Addr(), err)
 	}
 	return f, nil
@@ -66,7 +80,7 @@ func (d *Daemon) closeSocket(s *socket) error {
 	if err != nil {
 		return errors.Join(err, s.held.Close())
 	}
-	unlink(ln, d.next == nil && (s.from == bound || s.from == passed && !d.before.lives()))
+	unlink(ln, d.next == nil && (s.from == bound || s.from == passed && !d.overlaps()))
 	err = ln.Close()
 	if s.held != nil {
 		err = errors.Join(err, s.held.Close())

@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -44,6 +45,19 @@ func (d *Daemon) pid() string {
 		return path
 	}
 	return d.current.settings.pid + oldEnd
+}
+
+// overlaps reports whether the process before still serves. One whose pid file is gone has ended, but for its exit.
+func (d *Daemon) overlaps() bool {
+	if !d.before.lives() {
+		return false
+	}
+	pid := d.current.settings.pid
+	if pid == "" {
+		return true
+	}
+	text, err := readPidFile(pid + oldEnd)
+	return err != nil && !errors.Is(err, fs.ErrNotExist) || string(text) == string(pidText(d.before.pid))
 }
 
 // programPath is the path of the binary that is started to replace this process: the one it was called by, so that a link that was
@@ -184,9 +198,9 @@ func (d *Daemon) comeBack(end error) {
 	err := d.privileged(func() error {
 		err := d.takePidBack("the new binary process %q exited")
 		d.next = nil
-		return errors.Join(err, d.resume(), d.reopenAdmin())
+		return errors.Join(err, d.resume())
 	})
-	if err != nil {
+	if err = errors.Join(err, d.reopenAdmin()); err != nil {
 		d.say(errorlog.Alert, "%s", err)
 	}
 	d.rollouts.comeBack()

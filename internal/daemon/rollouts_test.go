@@ -268,3 +268,31 @@ func TestStateThatCannotBeWritten(t *testing.T) {
 		t.Errorf("got %s after %d tries", r.is("one"), tries)
 	}
 }
+
+// While another process has the rollouts it alone moves them, and what it enforces is enforced here, too.
+func TestRolloutsOfTwoProcesses(t *testing.T) {
+	r := newRolled(t)
+	r.load(ofA50)
+	old := r.rollouts
+	old.leave()
+	r.start()
+	r.want("the new process", r.load(ofA50), `notice: rollout "one" goes on, running, enforced for 1% of the keys`)
+	r.time = r.time.Add(time.Hour)
+	if wait := old.tick(); wait != latest {
+		t.Errorf("the old one looks again after %v, want %v", wait, latest)
+	}
+	r.want("the old one moves nothing", fmt.Sprint(old.byName["one"].state.Share), "1%")
+	if err := r.act("one", "advance"); err != nil {
+		t.Fatal(err)
+	}
+	old.tick()
+	for _, one := range []*rollouts{old, r.rollouts} {
+		r.want("after an advance of the new one", fmt.Sprint(one.byName["one"].live.Share()), "50%")
+	}
+	if err := r.act("one", "abort"); err != nil {
+		t.Fatal(err)
+	}
+	r.rollouts = old
+	old.comeBack()
+	r.want("back", r.is("one"), "aborted 0%")
+}

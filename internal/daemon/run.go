@@ -116,7 +116,7 @@ func (d *Daemon) act(number syscall.Signal) {
 		d.hear(number, ", reopening logs")
 		err = d.Reopen()
 	case syscall.SIGUSR2:
-		if d.next != nil || d.before.lives() {
+		if d.next != nil || d.overlaps() {
 			d.hear(number, ", ignoring")
 			d.say(errorlog.Crit, "the changing binary signal is ignored: you should shutdown or terminate before either old or new binary's process")
 			return
