@@ -66,6 +66,9 @@ func writeKey(w io.Writer, k admin.Key) error {
 			continue
 		}
 		fmt.Fprintf(&b, "%s; the next request is %s, excess %s, %d more would pass", l.Is, l.Outcome, l.Excess, l.Remaining)
+		if l.Watched {
+			b.WriteString("; only watched: the key is not among those that it is enforced for")
+		}
 		if l.RetryAfter > 0 {
 			fmt.Fprintf(&b, ", again in %v", l.RetryAfter.Round(time.Millisecond))
 		}

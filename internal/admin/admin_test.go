@@ -13,7 +13,17 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate/internal/override"
+	"github.com/limitgate/limitgate/internal/rollout"
 )
+
+func (f *fake) Rollouts() []rollout.Report {
+	return []rollout.Report{{State: rollout.State{Name: "login", Phase: rollout.Held, Share: 50_000}}}
+}
+
+func (f *fake) Rollout(name, what string) error {
+	f.asked = append(f.asked, "rollout "+what+" "+name)
+	return nil
+}
 
 // fake is a gateway that notes what it is asked.
 type fake struct{ asked []string }
@@ -96,6 +106,10 @@ func TestServer(t *testing.T) {
 	if err := c.Ask("GET", "/v1/key", "", nil, &k); err == nil || err.Error() != "no such zone" {
 		t.Errorf("no zone: got %v, want the gateway's words", err)
 	}
+	var list []rollout.Report
+	if err := c.Ask("GET", "/v1/rollouts", "", nil, &list); err != nil || len(list) != 1 || list[0].Share != 50_000 || list[0].Phase != rollout.Held {
+		t.Errorf("rollouts: got %+v, %v", list, err)
+	}
 	var top Top
 	for _, q := range []string{"", "zone=z&keys=3&hash=1"} {
 		if err := c.Ask("GET", "/v1/top", q, nil, &top); err != nil || top.Zones[0].Decisions["passed"] != 3 {
@@ -109,7 +123,10 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s %s: got %v", a.path, a.body, err)
 		}
 	}
-	if got, want := strings.Join(f.asked, "; "), `top {Zone: Keys:10 Hash:false}; top {Zone:z Keys:3 Hash:true}; reset z k; set z k {"rate":"5r/s"}; set z k nothing`; got != want {
+	if err := c.Ask("POST", "/v1/rollout/hold", "name=login", nil, &struct{}{}); err != nil {
+		t.Error(err)
+	}
+	if got, want := strings.Join(f.asked, "; "), `top {Zone: Keys:10 Hash:false}; top {Zone:z Keys:3 Hash:true}; reset z k; set z k {"rate":"5r/s"}; set z k nothing; rollout hold login`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for name, err := range map[string]error{

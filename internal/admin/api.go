@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate/internal/override"
+	"github.com/limitgate/limitgate/internal/rollout"
 )
 
 // Peers is the answer to /v1/peers.
@@ -47,6 +48,7 @@ type Limit struct {
 	At        string `json:"at"`
 	Is        string `json:"is,omitempty"` // its numbers
 	DryRun    bool   `json:"dry_run,omitempty"`
+	Watched   bool   `json:"watched,omitempty"` // it is enforced for a part of its keys, and not for this one
 	Error     string `json:"error,omitempty"`
 
 	// What the next request would be told.
@@ -122,4 +124,7 @@ type Gateway interface {
 	Reset(ctx context.Context, zone, key string) error
 	// Set sets the numbers of a key, in all instances; nil takes back what was set.
 	Set(ctx context.Context, zone, key string, n *override.Numbers) error
+	Rollouts() []rollout.Report
+	// Rollout does what an operator wants of a rollout: advance, hold, resume or abort. Without a name it is the only one.
+	Rollout(name, what string) error
 }

@@ -141,8 +141,17 @@ func routes(g Gateway) http.Handler {
 		}
 		answer(w, struct{}{}, err)
 	})
+	rollouts(m, g)
 	rollbacks(m, g)
 	return m
+}
+
+// rollouts are the routes of those.
+func rollouts(m *http.ServeMux, g Gateway) {
+	m.HandleFunc("GET /v1/rollouts", func(w http.ResponseWriter, _ *http.Request) { answer(w, g.Rollouts(), nil) })
+	m.HandleFunc("POST /v1/rollout/{act}", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, struct{}{}, g.Rollout(r.URL.Query().Get("name"), r.PathValue("act")))
+	})
 }
 
 // Keys of a zone that are told of, unless the question says how many; and at most.

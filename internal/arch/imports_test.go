@@ -37,13 +37,15 @@ var imports = map[string][]string{
 	"internal/dns/dnstest":      {},
 	"internal/password":         {},
 	"internal/conf/syntax":      {},
-	"internal/conf":             {".", "internal/conf/syntax"},
-	"internal/admin":            {"internal/override", "internal/history"},
+	"internal/conf":             {".", "internal/conf/syntax", "internal/rollout"},
+	"internal/admin":            {"internal/override", "internal/history", "internal/rollout"},
 	"internal/top":              {"."},
 	"internal/meter":            {".", "internal/top"},
 	"internal/metrics":          {".", "internal/meter"},
 	"internal/selfwatch":        {"."},
 	"internal/history":          {},
+	"internal/rollout":          {"."},
+	"internal/webhook":          {},
 	"internal/override":         {"."},
 	"internal/store":            {"guard", "leasezone", "internal/conf", "internal/errorlog", "internal/meter", "rediszone"},
 	"internal/conf/gendocs":     {"internal/conf"},
@@ -56,16 +58,16 @@ var imports = map[string][]string{
 	"internal/runconf":          {"."},
 	"internal/tempfile":         {"internal/errorlog"},
 	"internal/found":            {".", "adaptive"},
-	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/openssl", "internal/tempfile", "internal/trust"},
+	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/openssl", "internal/rollout", "internal/tempfile", "internal/trust"},
 	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/openssl", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/accesslog":        {"internal/conf", "internal/logformat", "internal/vars"},
 	"internal/edge":             {"internal/errorlog", "internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
 	"internal/edge/h2":          {".", "internal/edge", "internal/request", "internal/h1", "internal/h2", "internal/header", "internal/errorlog"},
-	"internal/phase":            {".", "internal/found", "internal/conf", "internal/meter", "internal/override", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
+	"internal/phase":            {".", "internal/found", "internal/conf", "internal/meter", "internal/override", "internal/rollout", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
 	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars", "internal/openssl"},
-	"internal/daemon":           {".", "internal/found", "internal/meter", "internal/metrics", "internal/selfwatch", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/edge/h2", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars", "internal/history", "internal/lint", "internal/printable"},
+	"internal/daemon":           {".", "internal/found", "internal/meter", "internal/metrics", "internal/selfwatch", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/edge/h2", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars", "internal/history", "internal/lint", "internal/printable", "internal/rollout", "internal/webhook"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
 	"internal/virtual":          {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/heap", "internal/phase", "internal/phase/limit", "internal/pipeline", "internal/request", "internal/vars"},
@@ -73,7 +75,7 @@ var imports = map[string][]string{
 	"internal/replay":           {".", "internal/accesslog", "internal/conf", "internal/h1", "internal/heap", "internal/header", "internal/phase", "internal/pipeline", "internal/request", "internal/vars", "internal/virtual"},
 	"internal/replay/show":      {"internal/printable", "internal/replay"},
 	"internal/compat":           {".", "memzone", "internal/conf", "internal/conf/syntax", "internal/phase", "internal/pipeline", "internal/vars"},
-	"internal/lint":             {".", "internal/conf", "internal/conf/syntax", "internal/printable"},
+	"internal/lint":             {".", "internal/conf", "internal/conf/syntax", "internal/printable", "internal/rollout"},
 	"internal/lint/gendocs":     {"internal/lint"},
 	"internal/rls/config":       {},
 	"internal/rls/match":        {".", "internal/rls/config"},
@@ -88,7 +90,7 @@ var imports = map[string][]string{
 	"internal/gatewaytest":      {},
 	"internal/grpctest":         {},
 	"internal/redistest":        {"internal/gatewaytest"},
-	"cmd/limitgate":             {".", "memzone", "rediszone", "internal/admin", "internal/history", "internal/override", "internal/store", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/printable", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog", "internal/rls/..."},
+	"cmd/limitgate":             {".", "memzone", "rediszone", "internal/admin", "internal/history", "internal/override", "internal/rollout", "internal/store", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/printable", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog", "internal/rls/..."},
 	"examples":                  {},
 	"examples/workers":          {},
 	"conformance":               {"internal/gatewaytest"},
@@ -96,7 +98,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/tempfile", "internal/trust", "internal/vars", "internal/h2", "internal/h2link", "internal/dns"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/rollout", "internal/tempfile", "internal/trust", "internal/vars", "internal/h2", "internal/h2link", "internal/dns"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {

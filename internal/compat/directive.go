@@ -18,10 +18,10 @@ const maxConn = 65535
 func (e *exporter) directive(d *syntax.Directive) {
 	if e.beyond[d.Name] {
 		e.remove(d)
-		means := ""
-		if d.Name == "limit_decision" {
-			means = "; what was only decided on is served there, so keep its servers from those who ask"
-		}
+		means := map[string]string{
+			"limit_decision": "; what was only decided on is served there, so keep its servers from those who ask",
+			"limit_rollout":  "; its limits are enforced for all keys, whatever step it was at",
+		}[d.Name]
 		e.change(d, "%s is left out: nginx does not have it%s", d.Name, means)
 		return
 	}
@@ -53,7 +53,13 @@ func (e *exporter) directive(d *syntax.Directive) {
 }
 
 // lacks says that nginx has no such parameter.
-func lacks(parameter string) string { return "nginx does not have " + parameter }
+func lacks(parameter string) string {
+	note := "nginx does not have " + parameter
+	if strings.HasPrefix(parameter, "canary=") {
+		note += ", the limit is enforced for all keys"
+	}
+	return note
+}
 
 // row edits one row of a map or geo block.
 func (e *exporter) row(d *syntax.Directive) {
@@ -181,10 +187,15 @@ func (e *exporter) requests(name, value string) (kept, note string) {
 // conn returns the arguments of limit_conn as nginx takes them.
 func conn(args []string) (kept, notes []string) {
 	kept = args[:min(2, len(args))]
-	if n, err := strconv.Atoi(kept[len(kept)-1]); err == nil && n > maxConn {
-		return []string{kept[0], strconv.Itoa(maxConn)}, []string{"nginx counts to " + strconv.Itoa(maxConn) + ", not " + strconv.Itoa(n)}
+	for _, a := range args[len(kept):] {
+		if strings.HasPrefix(a, "canary=") {
+			notes = append(notes, lacks(a))
+		}
 	}
-	return kept, nil
+	if n, err := strconv.Atoi(kept[len(kept)-1]); err == nil && n > maxConn {
+		return []string{kept[0], strconv.Itoa(maxConn)}, append(notes, "nginx counts to "+strconv.Itoa(maxConn)+", not "+strconv.Itoa(n))
+	}
+	return kept, notes
 }
 
 // constant returns text if it has no variables, or the default of the map that it is the variable of. Otherwise it returns "".

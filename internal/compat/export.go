@@ -103,7 +103,7 @@ func (e *exporter) walk(list []*syntax.Directive, block string) {
 			continue
 		}
 		e.directive(d)
-		if d.Block {
+		if d.Block && !e.beyond[d.Name] { // what is left out goes with all in it
 			e.walk(d.Body, d.Name)
 		}
 	}

@@ -12,6 +12,7 @@ var substitutes = [...]struct{ ours, nginxs, note string }{
 	{"limit_token_status", "sent_http_limit_token_status", "$limit_token_status becomes a variable without a value: nginx has no limit_token"},
 	{"limit_token_remaining", "sent_http_limit_token_remaining", "$limit_token_remaining becomes a variable without a value: nginx has no limit_token"},
 	{"limit_conn_limit", "sent_http_limit_conn_limit", "$limit_conn_limit becomes a variable without a value: nginx does not tell it"},
+	{"limit_canary", "sent_http_limit_canary", "$limit_canary becomes a variable without a value: nginx limits all keys"},
 	{"limit_store_status", "sent_http_limit_store_status", "$limit_store_status becomes a variable without a value: nginx has no limit_store"},
 }
 

@@ -87,6 +87,8 @@ func (c *checker) closed(d *Directive) {
 		c.upstreamClosed(d)
 	case SplitBody:
 		c.splitClosed(d)
+	case Rollout:
+		c.rolloutClosed(d)
 	case HTTP:
 		c.errs.httpEnd = d.Close.Order
 		d.Block.Walk(c.duplicateLocations)
@@ -103,6 +105,7 @@ func (c *checker) finish(main *Scope) {
 	for _, s := range main.Children {
 		if s.Kind == HTTP {
 			c.stores(s)
+			c.rollouts(s)
 		}
 	}
 }

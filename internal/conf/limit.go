@@ -39,6 +39,7 @@ type LimitReq struct {
 	// RejectDelay is how long a refusal is held back; 0: not at all.
 	RejectDelay time.Duration
 	Fail        Fail
+	Canary      Canary
 	At          Pos
 }
 
@@ -56,6 +57,8 @@ type LimitConn struct {
 	Limit int64 // where the limit finds itself: the highest
 	Fail  Fail
 	At    Pos
+
+	Canary Canary
 
 	Adaptive bool
 	Min      int64
@@ -85,7 +88,7 @@ func ReadLimitReqZone(d *Directive, errs *Errors) (LimitReqZone, bool) {
 // ReadLimitReq reads a limit_req directive.
 func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 	l := LimitReq{At: d.Pos}
-	if len(d.Args) > 3 && !d.has("reject_delay=") && !d.has("fail=") { // so many arguments nginx does not read
+	if len(d.Args) > 3 && !d.has("reject_delay=") && !d.has("fail=") && !d.has("canary=") { // so many arguments nginx does not read
 		errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 		return l, false
 	}
@@ -123,6 +126,11 @@ func ReadLimitReq(d *Directive, errs *Errors) (LimitReq, bool) {
 			if l.Fail = p.fail(a, value); !p.ok {
 				return l, false
 			}
+		case name == "canary":
+			p := parameters{d: d, errs: errs, ok: true}
+			if l.Canary = p.canary(a, value); !p.ok {
+				return l, false
+			}
 		default:
 			badParameter(d, a, errs)
 			return l, false
@@ -156,14 +164,17 @@ func ReadLimitConn(d *Directive, errs *Errors) (LimitConn, bool) {
 	if d.Arg(1) == "adaptive" {
 		return l, l.readAdaptive(d, errs)
 	}
-	if len(d.Args) > 2 {
-		value, found := strings.CutPrefix(d.Arg(2), "fail=")
-		if !found {
-			badParameter(d, d.Args[2], errs)
-			return l, false
+	p := parameters{d: d, errs: errs, ok: true}
+	for _, a := range d.Args[min(2, len(d.Args)):] {
+		switch name, value, found := strings.Cut(a.Text, "="); {
+		case found && name == "fail":
+			l.Fail = p.fail(a, value)
+		case found && name == "canary":
+			l.Canary = p.canary(a, value)
+		default:
+			p.unknown(a)
 		}
-		p := parameters{d: d, errs: errs, ok: true}
-		if l.Fail = p.fail(d.Args[2], value); !p.ok {
+		if !p.ok {
 			return l, false
 		}
 	}
@@ -193,6 +204,11 @@ func (l *LimitConn) readAdaptive(d *Directive, errs *Errors) bool {
 				l.Min = n
 			} else {
 				l.Limit, bounded = n, true
+			}
+		case "canary":
+			p := parameters{d: d, errs: errs, ok: true}
+			if l.Canary = p.canary(a, value); !p.ok {
+				return false
 			}
 		default:
 			badParameter(d, a, errs)

@@ -46,6 +46,7 @@ type LimitQuota struct {
 	// RejectDelay is how long a refusal is held back; 0: not at all.
 	RejectDelay time.Duration
 	Fail        Fail
+	Canary      Canary
 	At          Pos
 }
 
@@ -114,6 +115,8 @@ func ReadLimitQuota(d *Directive, errs *Errors) (LimitQuota, bool) {
 			l.RejectDelay = p.rejectDelay(a, value)
 		case name == "fail" && found:
 			l.Fail = p.fail(a, value)
+		case name == "canary" && found:
+			l.Canary = p.canary(a, value)
 		default:
 			p.unknown(a)
 		}

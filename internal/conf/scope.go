@@ -24,14 +24,15 @@ const (
 	GeoBody
 	TypesBody
 	SplitBody
+	Rollout // limit_rollout in http
 )
 
 // bodies are the blocks whose lines are rows of a table, not directives.
 const bodies = MapBody | GeoBody | TypesBody | SplitBody
 
-func contextNames() [13]string {
+func contextNames() [14]string {
 	return [...]string{"main", "events", "http", "server", "location", "if in server", "if in location", "limit_except",
-		"upstream", "map", "geo", "types", "split_clients"}
+		"upstream", "map", "geo", "types", "split_clients", "limit_rollout"}
 }
 
 // String returns the names of the kinds in c, joined with ", ".

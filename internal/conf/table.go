@@ -27,7 +27,7 @@ func Groups() []Group {
 		{"Rewriting and ways inside", "", rewriteSpecs()},
 		{"Answers", "", answerSpecs()},
 		{"Conditions, ranges and compression", "", filterSpecs()},
-		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", slices.Concat(limitSpecs(), quotaSpecs(), storeSpecs(), decisionSpecs())},
+		{"Limits", "Every limit says whom it counts (the key), the long-run rate or number, and what is let through beyond it.", slices.Concat(limitSpecs(), quotaSpecs(), storeSpecs(), rolloutSpecs(), decisionSpecs())},
 		{"Client address", "", realipSpecs()},
 		{"Access", "", accessSpecs()},
 		{"TLS", "TLS towards clients, on addresses that listen with ssl.", sslSpecs()},

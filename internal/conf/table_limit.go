@@ -10,7 +10,7 @@ func limitSpecs() []Spec {
 				"10,000 finds no room: it takes that of the key closest to drained, or with overflow=reject (not in nginx) is refused. RATE is a number with r/s or r/m, and beyond nginx with r/h, r/d or up to six decimals: 10r/s, 30r/m, 0.5r/s. " +
 				"Without rate= it is 1r/s. Beyond nginx RATE may hold variables, so that a map gives a rate to each tier of clients: see limit_req. store=NAME (not in nginx) keeps what is counted in a limit_store, " +
 				"so that all instances that use the store share the limit; SIZE is then the memory in which each remembers what was last known of a key, for when the store does not answer."},
-		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 5, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N] [reject_delay=TIME] [fail=open | closed | local]",
+		{Name: "limit_req", Contexts: httpToLocation, Min: 1, Max: 6, Merge: List, Repeat: true, Usage: "zone=NAME [burst=N] [nodelay | delay=N] [reject_delay=TIME] [fail=open | closed | local] [canary=PERCENT]",
 			check: (*checker).checkReq,
 			Doc: "Limits requests by a zone. 1 + burst are let in at once: of them those beyond delay= (0 by default) wait until the rate allows them, with nodelay none " +
 				"waits; those beyond burst are refused. burst and delay are whole numbers from 1. Several limits act together: any refusal counts for " +
@@ -19,7 +19,10 @@ func limitSpecs() []Spec {
 				"and the error log tells at most once a second. reject_delay=TIME (not in nginx), from 1ms to 1h, holds refusals of the limit back: who is refused is answered after that time, " +
 				"the log line is written at once, and Retry-After counts from the refusal. At most 1,000 refusals of a zone are held at one time, of all kinds and places that use it; those beyond go out at once. " +
 				"A client that leaves meanwhile is logged with 499. A refusal that is held takes no place of limit_conn, and in dry run nothing waits. " +
-				"fail= (not in nginx) says what the limit does when the store of its zone does not answer: see limit_store."},
+				"fail= (not in nginx) says what the limit does when the store of its zone does not answer: see limit_store. " +
+				"canary=PERCENT (not in nginx), from 0% to 100% with up to four decimals and with its sign, enforces the limit for that part of the keys; for the others it is in dry run. " +
+				"Which keys these are follows from the name of the zone and the key alone: all instances enforce for the same, and who is enforced stays so while PERCENT grows. " +
+				"$limit_canary tells the side of a request: see docs/rollout.md. limit_req_dry_run comes before, and so does a limit_rollout of the zone."},
 		{Name: "limit_req_status", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "CODE", Default: "503", check: numberIn(400, 599),
 			Doc: "The status of requests that limit_req refuses, from 400 to 599. 429 says what is meant; 503 is the default for nginx's sake."},
 		{Name: "limit_req_log_level", Contexts: httpToLocation, Min: 1, Max: 1, Usage: "info | notice | warn | error", Default: "error",
@@ -30,9 +33,9 @@ func limitSpecs() []Spec {
 		{Name: "limit_conn_zone", Contexts: HTTP, Min: 2, Max: 3, Merge: Own, Repeat: true, Usage: "KEY zone=NAME:SIZE [store=NAME]", check: (*checker).checkConnZone,
 			Doc: "Declares a zone that counts requests in progress. KEY is a text with variables; requests whose key is empty are not counted. SIZE is at least 32k; " +
 				"count on 24 bytes for each key with requests in progress. Such keys are never forgotten: where there is no room left, a new key is refused. store=NAME (not in nginx) is as for limit_req_zone."},
-		{Name: "limit_conn", Contexts: httpToLocation, Min: 2, Max: 4, Merge: List, Repeat: true, Usage: "NAME N [fail=open | closed | local] | NAME adaptive [min=N] [max=N]", check: (*checker).checkConn,
+		{Name: "limit_conn", Contexts: httpToLocation, Min: 2, Max: 5, Merge: List, Repeat: true, Usage: "NAME N [fail=open | closed | local] [canary=PERCENT] | NAME adaptive [min=N] [max=N] [canary=PERCENT]", check: (*checker).checkConn,
 			Doc: "At most N requests of a key at the same time. A connection counts while it has a request whose header was read; each HTTP/2 stream counts. " +
-				"N is a whole number from 1; above 65535 is an extension. All limit_conn directives of a scope replace the inherited ones. fail= (not in nginx) is as for limit_req. " +
+				"N is a whole number from 1; above 65535 is an extension. All limit_conn directives of a scope replace the inherited ones. fail= and canary= (not in nginx) are as for limit_req. " +
 				"With adaptive (not in nginx) the limit finds itself, for each key of the zone, between min= (1) and max= (1000), from how long the backend takes and whether it answers " +
 				"with 502, 503 or 504: see docs/middleware/adaptive.md. Of a request that was proxied the time of its backends counts, not that of a slow client. It begins at 20; " +
 				"1024 keys of a zone have a limit of their own at one time, and one that was not seen for long begins anew, so let the key name a backend, a server or a tenant, not a client. " +

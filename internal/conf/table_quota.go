@@ -13,10 +13,10 @@ func quotaSpecs() []Spec {
 				"Windows are 1ms to 366d. Fixed ones are aligned to the epoch, with timezone= to the days of a place (Europe/Berlin), with first=on they begin with a " +
 				"key's first request. limit and window may hold variables; each length of window that they give then has a table of SIZE of its own, and a zone has at most 16. " +
 				"A changed limit keeps what was counted, a changed window begins afresh."},
-		{Name: "limit_count", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 4, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME] [fail=open | closed | local]",
+		{Name: "limit_count", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 5, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME] [fail=open | closed | local] [canary=PERCENT]",
 			check: (*checker).checkQuota,
 			Doc: "Limits requests by a limit_count_zone. It acts together with limit_req and limit_token: all of them are asked, and only where none refuses all are " +
-				"charged. A request counts as VALUE, 1 by default; VALUE may hold variables, and where it is 0 the limit does not count the request. reject_delay= and fail= are as for limit_req. All limit_count directives " +
+				"charged. A request counts as VALUE, 1 by default; VALUE may hold variables, and where it is 0 the limit does not count the request. reject_delay=, fail= and canary= are as for limit_req. All limit_count directives " +
 				"of a scope replace the inherited ones."},
 		quotaStatus("limit_count"), quotaLevel("limit_count"), quotaDryRun("limit_count"),
 		{Name: "limit_token_zone", Beyond: true, Contexts: HTTP, Min: 4, Max: 6, Merge: Own, Repeat: true,
@@ -24,10 +24,10 @@ func quotaSpecs() []Spec {
 			Doc: "Declares a zone of token buckets. KEY is a text with variables; requests whose key is empty are not counted. " + sizes +
 				"A bucket is full at first, holds N tokens, and fills at RATE, continuously; a request takes as many as it costs, or is refused; a capacity of 0 refuses all. rate and capacity may hold " +
 				"variables. A bucket fills in at most 73 years."},
-		{Name: "limit_token", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 4, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME] [fail=open | closed | local]",
+		{Name: "limit_token", Beyond: true, Contexts: httpToLocation, Min: 1, Max: 5, Merge: List, Repeat: true, Usage: "zone=NAME [cost=VALUE] [reject_delay=TIME] [fail=open | closed | local] [canary=PERCENT]",
 			check: (*checker).checkQuota,
 			Doc: "Limits requests by a limit_token_zone, together with limit_req and limit_count. A request takes VALUE tokens, 1 by default; VALUE may hold variables, and where it is 0 " +
-				"it takes none. reject_delay= and fail= are as for limit_req. All limit_token directives of a scope replace the inherited ones."},
+				"it takes none. reject_delay=, fail= and canary= are as for limit_req. All limit_token directives of a scope replace the inherited ones."},
 		quotaStatus("limit_token"), quotaLevel("limit_token"), quotaDryRun("limit_token"),
 		{Name: "limit_bandwidth_zone", Beyond: true, Contexts: HTTP, Min: 3, Max: 5, Merge: Own, Repeat: true,
 			Usage: "KEY zone=NAME:SIZE rate=BYTES [burst=BYTES] [overflow=evict | reject]", check: (*checker).checkBandwidthZone,

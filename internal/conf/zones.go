@@ -138,7 +138,7 @@ func (c *checker) checkReq(d *Directive) {
 // checkConn reads a limit_conn; a scope may have one for each zone.
 func (c *checker) checkConn(d *Directive) {
 	adaptive := d.Arg(1) == "adaptive"
-	if len(d.Args) > 2 && !d.has("fail=") && !adaptive || len(d.Args) > 3 && !adaptive {
+	if len(d.Args) > 2 && !d.has("fail=") && !d.has("canary=") && !adaptive || len(d.Args) > 4 && !adaptive {
 		c.errs.Add(d.Pos, `invalid number of arguments in "`+d.Name+`" directive`, d.usage())
 		return
 	}

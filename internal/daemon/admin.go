@@ -13,6 +13,7 @@ import (
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/override"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/rollout"
 	"github.com/limitgate/limitgate/internal/store"
 )
 
@@ -196,6 +197,7 @@ func (o operator) Key(ctx context.Context, zone, text string) (admin.Key, error)
 			one.Error = err.Error()
 		} else {
 			one.Is, one.Outcome, one.Fallback = describe(look.Algorithm), look.Decision.Outcome.String(), look.Decision.Fallback().String()
+			one.Watched = look.Watched
 			one.Excess, one.Remaining, one.RetryAfter = look.Decision.Excess.String(), look.Decision.Remaining, look.Decision.RetryAfter()
 		}
 		k.Limits = append(k.Limits, one)
@@ -282,6 +284,12 @@ func (o operator) Set(ctx context.Context, zone, text string, n *override.Number
 func (o operator) tellOperator(format, zone string) {
 	o.zones.tell(errorlog.Notice, fmt.Sprintf("admin: "+format, zone))
 }
+
+// Rollouts implements admin.Gateway.
+func (o operator) Rollouts() []rollout.Report { return o.rollouts.reports() }
+
+// Rollout implements admin.Gateway.
+func (o operator) Rollout(name, what string) error { return o.rollouts.act(name, what) }
 
 // find gives the store of a name, nil where the running generation has none.
 func (zs *zones) find(name string) *store.Store {

@@ -76,6 +76,7 @@ func open(s *shared, start opener) (*Daemon, error) {
 	d.log.l = l.log
 	say := sayFunc(func(level errorlog.Level, line string) { d.say(level, "%s", line) })
 	s.zones.say.Store(&say)
+	s.rollouts.as = d.privileged
 	if err := d.start(start); err != nil {
 		if !errors.Is(err, ErrReported) {
 			s.boot.Fail(err)
@@ -109,6 +110,7 @@ func (d *Daemon) start(start opener) error {
 	if err := l.zones.commit(); err != nil {
 		return err
 	}
+	l.rollouts.commit()
 	d.running.Store(l)
 	if d.engine, err = start(&d.source, &d.options, l.settings.conns); err != nil {
 		return err
@@ -132,6 +134,12 @@ func (d *Daemon) start(start opener) error {
 		return err
 	}
 	d.watchSelf()
+	d.work.Add(1)
+	// Owned by d, ends with it.
+	go func() {
+		defer d.work.Done()
+		d.rollouts.run(d.over)
+	}()
 	return nil
 }
 
@@ -147,6 +155,7 @@ func (d *Daemon) undo() {
 	if d.engine != nil {
 		err = errors.Join(err, d.engine.Close())
 	}
+	d.rollouts.hooks.Close()
 	err = errors.Join(err, d.current.close())
 	if err != nil {
 		d.boot.Say(errorlog.Alert, err.Error())
@@ -242,6 +251,7 @@ func (d *Daemon) Close() error {
 	g.done()
 	<-g.ended
 	d.work.Wait()
+	d.rollouts.hooks.Close()
 	d.files.Flush() // who waits for the pid file to go reads the logs then
 	if pid := d.current.settings.pid; pid != "" {
 		err = errors.Join(err, d.privileged(func() error { return removePid(pid, os.Getpid()) }))

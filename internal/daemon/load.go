@@ -48,6 +48,7 @@ type loaded struct {
 	zones    *zoneUse
 	temp     *tempfile.Set
 	limits   *phase.KnownLimits
+	rollouts *rolloutUse
 	unwatch  func() // nil: it does not run
 }
 
@@ -58,6 +59,7 @@ type shared struct {
 	files    *logfile.Files
 	zones    *zones
 	keys     *keys
+	rollouts *rollouts
 	running  atomic.Pointer[loaded] // for who looks from outside
 	tally    tally
 	past     *past    // nil: no configuration is kept; set before anybody asks
@@ -74,7 +76,7 @@ type shared struct {
 
 func newShared(o Options, build builder) *shared {
 	zs := newZones(limitgate.Now)
-	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}, asks: make(chan ask)}
+	s := &shared{options: o, build: build, files: logfile.New(o.Stdout, o.Stderr), zones: zs, keys: zs.keys, rollouts: newRollouts(zs), sessions: tlsconf.NewSessions(limitgate.Now), numbers: map[string]int{}, asks: make(chan ask)}
 	s.facts.Now = limitgate.Now
 	s.observed.started = limitgate.Now()
 	s.observed.reload = metrics.Reload{LastGood: true, Last: s.observed.started}
@@ -124,10 +126,11 @@ func (s *shared) loadAs(globals string, disk conf.Disk) *loaded {
 	}
 	l.temp = tempfile.NewSet(&s.temps, system)
 	l.limits = new(phase.KnownLimits)
+	l.rollouts = s.rollouts.use(l.config, &s.options, l.settings.pid)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
 		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Holds: &s.holds, Temp: l.temp,
-		Overrides: s.keys.table, Limits: l.limits, Meters: &s.observed.meters, Watch: s,
+		Overrides: s.keys.table, Limits: l.limits, Rollouts: l.rollouts, Meters: &s.observed.meters, Watch: s,
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)

@@ -111,6 +111,7 @@ func (d *Daemon) movePid(next *loaded) error {
 func (d *Daemon) replace(next *loaded, opened map[string]net.Listener) error {
 	old := d.current
 	err := next.zones.commit()
+	next.rollouts.commit()
 	d.current = next
 	d.running.Store(next)
 	d.log.Lock()

@@ -12,7 +12,7 @@ import (
 
 // Change is one thing about limits that differs between two configurations.
 type Change struct {
-	What    string   `json:"what"`             // limit, zone, store, table or setting
+	What    string   `json:"what"`             // limit, zone, store, rollout, table or setting
 	Change  string   `json:"change"`           // added, removed or changed
 	Name    string   `json:"name"`             // of the zone or store, the variable of a table, the directive of a setting
 	Limit   string   `json:"limit,omitempty"`  // the directive of a limit, or of the limits of a zone
@@ -212,6 +212,7 @@ func (d *differ) paired(is, was *zone) bool {
 
 func (d *differ) stores() {
 	d.named("store", storesOf(d.was.cfg), storesOf(d.is.cfg))
+	d.named("rollout", rolloutsOf(d.was.cfg), rolloutsOf(d.is.cfg))
 	d.named("bandwidth zone", bandwidthOf(d.was.cfg), bandwidthOf(d.is.cfg))
 }
 

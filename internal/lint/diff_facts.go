@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func (f facts) find(name string) fact {
 
 // usual are what facts say that are left out.
 func usual(name string) string {
-	return map[string]string{"burst": "0", "waiting": "0", "status": "503", "dry run": "off", "overflow": "evict", "cost": "1"}[name]
+	return map[string]string{"burst": "0", "waiting": "0", "status": "503", "dry run": "off", "overflow": "evict", "cost": "1", "canary": "100%"}[name]
 }
 
 // figuresOf tells what differs: in the order of the second, then what is only in the first.
@@ -173,6 +174,9 @@ func limitFacts(l *limit) facts {
 		f.put("cost", cost, "1")
 	}
 	f.put("without its store", string(l.fail), "")
+	if l.canary.Set {
+		f.put("canary", l.canary.Share.String(), "")
+	}
 	if l.held > 0 {
 		f.put("reject delay", span(l.held), "")
 	}
@@ -193,6 +197,31 @@ func storesOf(cfg *conf.Config) map[string]facts {
 	for _, d := range ownDirectives(cfg, "limit_store") {
 		f := facts{{"address", d.Arg(1), d.Arg(1)}}
 		list[d.Arg(0)] = append(f, parameterFacts(d, 2)...)
+	}
+	return list
+}
+
+// rolloutsOf are the facts of rollouts. Of a webhook only the host is told: its address is a secret.
+func rolloutsOf(cfg *conf.Config) map[string]facts {
+	list := map[string]facts{}
+	for _, d := range ownDirectives(cfg, "limit_rollout") {
+		p, good := conf.ReadLimitRollout(d, &conf.Errors{})
+		if !good {
+			continue
+		}
+		var f facts
+		f.put("zones", strings.Join(p.Zones, " "), "")
+		f.put("steps", fmt.Sprint(p.Steps), "")
+		f.put("interval", span(p.Interval), "")
+		f.put("window", span(p.Window), "")
+		f.put("min requests", fmt.Sprint(p.MinRequests), "")
+		for i, s := range p.Stops {
+			f.put(fmt.Sprintf("stop %d", i+1), s.String(), "")
+		}
+		if u, err := url.Parse(p.Webhook); err == nil && p.Webhook != "" {
+			f = append(f, fact{"webhook", "at " + u.Host, p.Webhook})
+		}
+		list[p.Name] = f
 	}
 	return list
 }
@@ -339,7 +368,7 @@ type settingID struct{ place, name string }
 // isSetting reports whether a directive is one around limits that is compared by its place.
 func isSetting(name string) bool {
 	switch name {
-	case "limit_except", "limit_store", "limit_bandwidth_zone":
+	case "limit_except", "limit_store", "limit_bandwidth_zone", "limit_rollout":
 		return false
 	case "set_real_ip_from", "real_ip_header", "real_ip_recursive":
 		return true

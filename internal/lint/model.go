@@ -73,6 +73,7 @@ type limit struct {
 	cost    int64 // of limit_count and limit_token; 0 where it varies
 	fail    conf.Fail
 	held    time.Duration // reject_delay
+	canary  conf.Canary
 }
 
 // model is a configuration as rules see it.
@@ -165,20 +166,20 @@ func (m *model) readLimit(d *conf.Directive, k kind) *limit {
 		var r conf.LimitReq
 		r, good = conf.ReadLimitReq(d, errs)
 		name, l.burst, l.delay, l.noDelay, l.fail = r.Zone, r.Burst, r.Delay, r.NoDelay, r.Fail
-		l.held = r.RejectDelay
+		l.held, l.canary = r.RejectDelay, r.Canary
 		l.varying = settings(setting{"burst", r.BurstFrom.Text}, setting{"delay", r.DelayFrom.Text})
 		l.varies = len(l.varying) > 0
 	case byConn:
 		var r conf.LimitConn
 		r, good = conf.ReadLimitConn(d, errs)
-		name, l.places, l.fail = r.Zone, r.Limit, r.Fail
+		name, l.places, l.fail, l.canary = r.Zone, r.Limit, r.Fail, r.Canary
 		if r.Adaptive {
 			l.least = r.Min
 		}
 	default:
 		var r conf.LimitQuota
 		r, good = conf.ReadLimitQuota(d, errs)
-		name, l.cost, l.fail, l.held = r.Zone, r.Cost, r.Fail, r.RejectDelay
+		name, l.cost, l.fail, l.held, l.canary = r.Zone, r.Cost, r.Fail, r.RejectDelay, r.Canary
 		l.varying = settings(setting{"cost", r.CostFrom.Text})
 	}
 	if l.zone = m.zone(name, k); !good || l.zone == nil {

@@ -45,7 +45,7 @@ type Finding struct {
 // Rules returns all rules, family by family. It is built afresh for each caller.
 func Rules() []Rule {
 	return slices.Concat(fileRules(), zoneRules(), keyRules(), clientRules(), rateRules(), burstRules(), statusRules(),
-		placeRules(), connRules(), bytesRules(), quotaRules(), storeRules(), decisionRules(), subrequestRules())
+		placeRules(), connRules(), bytesRules(), quotaRules(), storeRules(), rolloutRules(), decisionRules(), subrequestRules())
 }
 
 // Lookup returns the rule of an id, or what stands for one among findings: allows.

@@ -55,6 +55,8 @@ type Env struct {
 	// them from outside; both may be nil.
 	Overrides *override.Table
 	Limits    *KnownLimits
+	// Rollouts are those of limit_rollout; nil where nothing is rolled out: such limits are fully enforced then.
+	Rollouts Rollouts
 
 	// Watch is what the process tells of itself; nil: nothing.
 	Watch Watch

@@ -44,6 +44,7 @@ type LimitAbout struct {
 type LimitLook struct {
 	Algorithm limitgate.Algorithm // nil: it refuses all
 	Decision  limitgate.Decision
+	Watched   bool // the limit is enforced for a part of its keys, and not for this one
 }
 
 // KnownLimits are the limits of a configuration, each directive once. It is safe for concurrent use.

@@ -53,7 +53,7 @@ func (p *Report) Retract() { *p = Report{Limits: p.Limits[:0], keys: p.keys[:0],
 func (r *Request) Undecide() {
 	r.Report.Retract()
 	r.ReqStatus, r.ConnStatus, r.CountStatus, r.TokenStatus = LimitUnset, LimitUnset, LimitUnset, LimitUnset
-	r.CountLeft, r.TokenLeft = 0, 0
+	r.CountLeft, r.TokenLeft, r.Canary = 0, 0, CanaryUnset
 	r.Detour, r.ErrStatus, r.Places = Detour{}, 0, r.Places[:0]
 	headers, trailers, call := r.Response.Headers, r.Response.Trailers, r.Response.Call
 	r.Response = Response{Headers: headers[:0], Trailers: trailers[:0], Call: call[:0], Length: -1}

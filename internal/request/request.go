@@ -17,6 +17,7 @@ import (
 	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/openssl"
+	"github.com/limitgate/limitgate/internal/rollout"
 )
 
 // Request is one request and its answer. It belongs to the goroutine that serves it, from the edge's Reset to the end of
@@ -108,6 +109,11 @@ type Request struct {
 
 	// Seats are where limits that find themselves watch this request: the limit phase takes them, Release gives them up.
 	Seats []found.Seat
+
+	// Canary tells on which side the request's keys are, of limits that are enforced for a part of them; Rollouts are those that count
+	// the request when it ends: the limit phase notes both.
+	Canary   Canary
+	Rollouts []rollout.Part
 
 	// ErrStatus is the status of the answer whatever answers, after an error that has a page of its own; 0: none.
 	ErrStatus int
@@ -247,13 +253,13 @@ type RateSetting struct {
 func (r *Request) Reset() {
 	conn, stream := r.Conn, r.Stream
 	headers, captures, slots, attempts, upstream := r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream
-	seats := r.Seats
+	seats, rollouts := r.Seats, r.Rollouts
 	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
 	filters, body, call := r.filters, r.Body.Bytes, r.Response.Call
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
-	r.Seats = seats[:0]
+	r.Seats, r.Rollouts = seats[:0], rollouts[:0]
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
 	r.Response.Trailers, r.Response.Call, r.filters = trailers[:0], call[:0], filters[:0]
 	if cap(body) <= mostKept {
@@ -274,7 +280,7 @@ func (r *Request) Keeps() bool {
 }
 
 // Release gives back what the request holds, once: the filters of its body, what its body was charged too much, and its places
-// of limit_conn.
+// of limit_conn. Whoever watches the request learns how it ended.
 func (r *Request) Release() error {
 	r.releaseFilters()
 	if r.Pace.Turn.Left > 0 && r.Shaper != nil {
@@ -286,6 +292,7 @@ func (r *Request) Release() error {
 	}
 	r.Places = r.Places[:0]
 	r.leave()
+	r.conclude()
 	return err
 }
 

@@ -28,8 +28,8 @@ func (r *Request) Join(sub *Request) {
 	sub.Conn, sub.Slots = nil, nil
 	r.limited(sub)
 	r.Places = append(r.Places, sub.Places...)
-	r.Seats = append(r.Seats, sub.Seats...)
-	sub.Places, sub.Seats = sub.Places[:0], sub.Seats[:0]
+	r.Seats, r.Rollouts = append(r.Seats, sub.Seats...), append(r.Rollouts, sub.Rollouts...)
+	sub.Places, sub.Seats, sub.Rollouts = sub.Places[:0], sub.Seats[:0], sub.Rollouts[:0]
 }
 
 // Follow makes sub a subrequest of r that outlives it: everything is copied, and the body, as far as it is here, goes with it. It
@@ -68,7 +68,7 @@ func (r *Request) descend(of *Request, path []byte) {
 func (r *Request) limited(by *Request) {
 	r.ReqStatus, r.ConnStatus, r.ConnLimit = by.ReqStatus, by.ConnStatus, by.ConnLimit
 	r.StoreStatus, r.CountStatus, r.TokenStatus = by.StoreStatus, by.CountStatus, by.TokenStatus
-	r.CountLeft, r.TokenLeft = by.CountLeft, by.TokenLeft
+	r.CountLeft, r.TokenLeft, r.Canary = by.CountLeft, by.TokenLeft, by.Canary
 }
 
 // copied is Keep for what may be missing.

@@ -45,6 +45,9 @@ var responseVars = map[string]Variable{
 	"limit_store_status": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return append(dst, r.StoreStatus.String()...), r.StoreStatus != request.StoreUnset
 	},
+	"limit_canary": func(r *request.Request, dst []byte) ([]byte, bool) {
+		return append(dst, r.Canary.String()...), r.Canary != request.CanaryUnset
+	},
 	"limit_count_remaining": func(r *request.Request, dst []byte) ([]byte, bool) {
 		return appendLeft(dst, r.CountStatus, r.CountLeft)
 	},

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/limitgate/limitgate"
@@ -9,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
 	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/rollout"
 )
 
 // TestNoGarbage counts what a request leaves behind on its way through two limits of each kind.
@@ -27,6 +29,7 @@ func TestNoGarbage(t *testing.T) {
 	}{
 		"passed":              {limits, phase.Continue, 1e9},
 		"passed with headers": {limits + "limit_headers draft;", phase.Continue, 1e9},
+		"canary":              {strings.ReplaceAll(strings.ReplaceAll(limits, "nodelay", "nodelay canary=50%"), " 9;", " 9 canary=50%;"), phase.Continue, 1e9},
 		"refused":             {limits + "limit_headers draft;", phase.Fail, 0},
 	}
 	for name, c := range cases {
@@ -59,5 +62,29 @@ func TestNoGarbage(t *testing.T) {
 				t.Errorf("%v allocations a request, want 0", allocs)
 			}
 		})
+	}
+}
+
+// TestRolloutsLeaveNoGarbage does so where a rollout counts the requests, on both sides.
+func TestRolloutsLeaveNoGarbage(t *testing.T) {
+	m := rollouts{}
+	b := newBenchOf(t, twoZones+`limit_rollout r { zones A C; steps 50%; } server { location / { limit_req zone=A burst=2; limit_conn C 9; } }`, m)
+	for _, share := range []rollout.Share{0, rollout.Whole / 2, rollout.Whole} {
+		m["r"].Enforce(share)
+		r, _ := b.ask(0, "/?a=x&c=y")
+		conn, addr, args, settings, now := r.Conn, r.ClientAddr, r.Args, r.Settings, r.Now
+		if n := testing.AllocsPerRun(200, func() {
+			if err := r.Release(); err != nil {
+				t.Fatal(err)
+			}
+			r.Reset()
+			now += 1e9
+			r.Conn, r.ClientAddr, r.Args, r.Settings, r.Now = conn, addr, args, settings, now
+			if next := b.handler.Serve(r); next != phase.Continue || len(r.Rollouts) != 1 {
+				t.Fatalf("got %v and %d rollouts", next, len(r.Rollouts))
+			}
+		}); n != 0 {
+			t.Errorf("%s: got %v allocations a request, want 0", share, n)
+		}
 	}
 }

@@ -120,6 +120,10 @@ func (c *compiler) add(list *[]limit, d *conf.Directive, g *group) {
 	if w, good := c.read(d, g.kind); good {
 		if m, good := c.limit(d, w); good {
 			m.group, m.at, m.keyText = g, d.Pos, w.key.Text
+			m.split = c.split(m.zone, w.canary)
+			if m.live = m.split.Live(); g.dryRun {
+				m.split = nil // which comes before: all keys are watched
+			}
 			*list = append(*list, m)
 		}
 	}

@@ -12,19 +12,19 @@ import (
 
 // count counts what the limit decided about a key. Where another limit refused the request, what did not has decided nothing: it is
 // not charged, and asked again when the client comes again.
-func (m *limit) count(r *request.Request, d *limitgate.Decision, key string, admitted bool) {
+func (m *limit) count(r *request.Request, d *limitgate.Decision, key string, dryRun, admitted bool) {
 	if m.meter == nil || !admitted && d.Outcome != limitgate.Rejected {
 		return
 	}
-	o, wait := outcomeOf(d, m.group.dryRun)
+	o, wait := outcomeOf(d, dryRun)
 	m.meter.Count(r.Now, r.Conn.Serial, o, key, wait)
 }
 
 // count does so for all limits that were asked together.
-func (l *legs) count(r *request.Request, admitted bool) {
+func (l *legs) count(r *request.Request, dryRun, admitted bool) {
 	for i := range l.list {
 		leg := &l.list[i]
-		l.terms[i].of.count(r, &leg.Decision, leg.Key, admitted)
+		l.terms[i].of.count(r, &leg.Decision, leg.Key, dryRun, admitted)
 	}
 }
 

@@ -63,8 +63,8 @@ type group struct {
 }
 
 // dryMark is what tells a log line of a rehearsal from the real thing.
-func (g *group) dryMark() string {
-	if g.dryRun {
+func dryMark(dryRun bool) string {
+	if dryRun {
 		return ", dry run"
 	}
 	return ""
@@ -82,15 +82,15 @@ func logRequest(r *request.Request, level errorlog.Level, what, mark string, exc
 }
 
 // logConnection writes that a limit_conn refused a request.
-func (m *limit) logConnection(r *request.Request) {
+func (m *limit) logConnection(r *request.Request, dryRun bool) {
 	g := m.group
 	if !r.Logs(g.level) {
 		return
 	}
-	b := append(append(r.BeginLog(g.level), "limiting connections"...), g.dryMark()...)
+	b := append(append(r.BeginLog(g.level), "limiting connections"...), dryMark(dryRun)...)
 	if m.finder != nil {
 		b = strconv.AppendInt(append(b, ", limit: "...), r.ConnLimit, 10)
-	} else if g.dryRun {
+	} else if dryRun {
 		b = append(b, ',')
 	}
 	b = append(append(append(b, " by zone \""...), m.zone...), '"')

@@ -135,6 +135,7 @@ func (k *known) Look(ctx context.Context, now limitgate.Time, key string) (look 
 		return look, nil
 	}
 	look.Algorithm = t.limiter.Algorithm()
+	look.Watched = k.split != nil && !k.split.Enforces(key)
 	look.Decision, err = t.limiter.CheckAt(ctx, now, key, 1)
 	return look, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/rollout"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -27,6 +28,8 @@ type limit struct {
 	crowd   *phase.Crowd       // where the key tells the client's address
 	own     *own               // keys for which other numbers were set
 	finder  *finder            // where the limit finds itself
+	split   *rollout.Split     // where it is enforced for a part of its keys
+	live    *rollout.Live      // the rollout that it belongs to; nil: none
 	sample  *limitgate.Limiter // by numbers that any limit of the kind takes, where some vary
 
 	meter  *meter.Zone   // nil: nobody counts
@@ -49,7 +52,7 @@ const few = 8
 type legs struct {
 	list  []limitgate.Leg
 	terms []*terms       // of each leg
-	found []*found.Limit // of each leg of places; nil where it does not find itself
+	found []*found.Limit // of each leg; nil where it does not find itself
 }
 
 // room is where the legs of an ordinary request stand: on the stack of who asks.
@@ -61,49 +64,61 @@ type room struct {
 
 func (m *room) legs() legs { return legs{m.list[:0], m.terms[:0], m.found[:0]} }
 
-// collect builds the keys of limits and returns l with legs for those that are not empty, of the kinds that were not asked
-// yet. A limit that refuses all is alone: nobody else is asked. The keys stand one behind the other in request memory, lent out only
-// here: they are gone with the next thing that is kept, when the limits have answered.
-func (l legs) collect(r *request.Request, limits []limit) legs {
+// collect builds the keys of limits and returns l with legs for those that are not empty and take part in the round, of the kinds
+// that were not asked yet. Of watched those take part whose keys the round before left to this one. A limit that refuses all is
+// alone: nobody else is asked. The keys stand one behind the other in request memory, lent out only here: they are gone with the
+// next thing that is kept, when the limits have answered.
+func (l legs) collect(r *request.Request, rd *round, limits, watched []limit) legs {
 	b := r.Scratch()
-	for i := range limits {
-		m := &limits[i]
-		if *m.group.kind.status(r) != request.LimitUnset {
+	for i := range len(limits) + len(watched) {
+		m := (*limit)(nil)
+		if n := i - len(limits); n < 0 {
+			m = &limits[i]
+		} else if m = &watched[n]; rd.watched>>n&1 == 0 {
 			continue
 		}
-		start := len(b)
-		b = m.key.Append(r, b)
-		if len(b) == start {
+		leg, t, at, end := m.leg(r, rd, b, i)
+		if b = end; t == nil {
 			continue
 		}
-		t, cost := &m.fixed, limitgate.Cost(1)
-		if m.vary != nil {
-			end := len(b)
-			if t, cost, b = m.vary.terms(r, b); cost == 0 {
-				b = b[:start]
-				continue
-			}
-			b = b[:end]
-		}
-		if m.group.kind == byConn {
-			var at *found.Limit
-			if m.finder != nil {
-				t, at = m.finder.ask(r, b[start:])
-			}
-			l.found = append(l.found, at)
-		}
-		t = m.own.of(t, limitgate.BytesKey(b[start:]), r.Now)
 		if t.limiter == nil {
 			l.list, l.terms = l.list[:0], l.terms[:0]
 		}
-		l.list = append(l.list, limitgate.Leg{Limiter: t.limiter, Key: limitgate.BytesKey(b[start:]), Cost: cost})
+		l.list = append(l.list, leg)
 		l.terms = append(l.terms, t)
+		l.found = append(l.found, at)
 		if t.limiter == nil {
 			break
 		}
 	}
 	r.Claim(b[:0])
 	return l
+}
+
+// leg is the part of the limit, the i-th of its list, in a request, and b with its key behind; without terms it has none.
+func (m *limit) leg(r *request.Request, rd *round, b []byte, i int) (limitgate.Leg, *terms, *found.Limit, []byte) {
+	if !rd.open.has(m.group.kind) {
+		return limitgate.Leg{}, nil, nil, b
+	}
+	start := len(b)
+	b = m.key.Append(r, b)
+	if len(b) == start || rd.leaves(m, limitgate.BytesKey(b[start:]), i) {
+		return limitgate.Leg{}, nil, nil, b[:start]
+	}
+	t, cost := &m.fixed, limitgate.Cost(1)
+	if m.vary != nil {
+		end := len(b)
+		if t, cost, b = m.vary.terms(r, b); cost == 0 {
+			return limitgate.Leg{}, nil, nil, b[:start]
+		}
+		b = b[:end]
+	}
+	var at *found.Limit
+	if m.finder != nil {
+		t, at = m.finder.ask(r, b[start:])
+	}
+	t = m.own.of(t, limitgate.BytesKey(b[start:]), r.Now)
+	return limitgate.Leg{Limiter: t.limiter, Key: limitgate.BytesKey(b[start:]), Cost: cost}, t, at, b
 }
 
 // ask asks all limits together.
@@ -130,9 +145,8 @@ func (l *legs) mark(r *request.Request, v *limitgate.Verdict, dryRun bool) {
 			left += int64(leg.Cost) // not charged
 		}
 		k.keepLeft(r, left)
-		if at := k.status(r); *at < s {
-			*at = s
-		}
+		k.mark(r, s)
+		l.terms[i].of.follow(r, dryRun, &leg.Decision)
 	}
 }
 

@@ -2,7 +2,6 @@ package limit
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"time"
 
@@ -47,14 +46,16 @@ func (h *handler) Serve(r *request.Request) phase.Next {
 // limit_conn.
 func (h *handler) requests(r *request.Request) phase.Next {
 	var delay time.Duration
+	rd := round{open: unasked(r)}
 	if len(h.earnest) > 0 {
 		var next phase.Next
-		if delay, next = h.decide(r, h.earnest); next != phase.Continue {
+		if delay, next = h.decide(r, &rd); next != phase.Continue {
 			return next
 		}
 	}
-	if len(h.rehearsed) > 0 {
-		if _, next := h.decide(r, h.rehearsed); next != phase.Continue {
+	if len(h.rehearsed) > 0 || rd.watched != 0 {
+		rd.dryRun = true
+		if _, next := h.decide(r, &rd); next != phase.Continue {
 			return next
 		}
 	}
@@ -70,14 +71,15 @@ func (h *handler) requests(r *request.Request) phase.Next {
 	return phase.Continue
 }
 
-// decide asks limits together and tells how long the request has to wait: nothing in dry run, and nothing below a
+// decide asks the limits of a round together and tells how long the request has to wait: nothing in dry run, and nothing below a
 // millisecond.
-func (h *handler) decide(r *request.Request, limits []limit) (time.Duration, phase.Next) {
-	if m := &limits[0]; len(limits) == 1 && m.vary == nil && m.fixed.limiter != nil && h.headers == headersOff && r.Report == nil {
-		return h.decideOne(r, m)
+func (h *handler) decide(r *request.Request, rd *round) (time.Duration, phase.Next) {
+	if m, i := h.only(rd); m != nil && m.vary == nil && m.fixed.limiter != nil && h.headers == headersOff && r.Report == nil {
+		return h.decideOne(r, rd, m, i)
 	}
 	var room room
-	l := room.legs().collect(r, limits)
+	limits, watched := h.lists(rd)
+	l := room.legs().collect(r, rd, limits, watched)
 	if len(l.list) == 0 {
 		return 0, phase.Continue
 	}
@@ -90,28 +92,28 @@ func (h *handler) decide(r *request.Request, limits []limit) (time.Duration, pha
 	if err != nil {
 		return 0, undecided(r, err)
 	}
-	l.count(r, v.Admitted())
+	l.count(r, rd.dryRun, v.Admitted())
 	m := l.terms[v.Leg].of // the limit that bound
 	if r.Report != nil {
-		l.report(r, &v, m.group.dryRun)
+		l.report(r, &v, rd.dryRun)
 	}
-	if h.headers != headersOff && !m.group.dryRun {
+	if h.headers != headersOff && !rd.dryRun {
 		h.headers.add(r, &l, v.Admitted())
 	}
-	l.mark(r, &v, m.group.dryRun)
-	return h.follow(r, m, &v.Decision)
+	l.mark(r, &v, rd.dryRun)
+	return h.follow(r, m, &v.Decision, rd.dryRun)
 }
 
 // decideOne is decide where a limit is alone and nobody wants to know more than the answer: it needs no legs, and so half the
 // time.
-func (h *handler) decideOne(r *request.Request, m *limit) (time.Duration, phase.Next) {
-	status := m.group.kind.status(r)
-	if *status != request.LimitUnset {
+func (h *handler) decideOne(r *request.Request, rd *round, m *limit, i int) (time.Duration, phase.Next) {
+	k := m.group.kind
+	if !rd.open.has(k) {
 		return 0, phase.Continue
 	}
 	key := m.key.Append(r, r.Scratch())
 	r.Claim(key[:0]) // lent only until the limit has answered, as in collect
-	if len(key) == 0 {
+	if len(key) == 0 || rd.leaves(m, limitgate.BytesKey(key), i) {
 		return 0, phase.Continue
 	}
 	if r.Now&crowdMask == 0 {
@@ -120,47 +122,49 @@ func (h *handler) decideOne(r *request.Request, m *limit) (time.Duration, phase.
 	t := m.own.of(&m.fixed, limitgate.BytesKey(key), r.Now)
 	if t.limiter == nil {
 		d := limitgate.Decision{Outcome: limitgate.Rejected, Excess: 1000}
-		m.count(r, &d, limitgate.BytesKey(key), false)
-		*status = statusOf(&d, false, m.group.dryRun)
-		return h.follow(r, m, &d)
+		m.count(r, &d, limitgate.BytesKey(key), rd.dryRun, false)
+		k.mark(r, statusOf(&d, false, rd.dryRun))
+		m.follow(r, rd.dryRun, &d)
+		return h.follow(r, m, &d, rd.dryRun)
 	}
 	d, err := t.limiter.TakeAt(context.Background(), r.Now, limitgate.BytesKey(key), 1)
 	if err != nil {
 		return 0, undecided(r, err)
 	}
-	m.count(r, &d, limitgate.BytesKey(key), d.Admitted())
+	m.count(r, &d, limitgate.BytesKey(key), rd.dryRun, d.Admitted())
 	m.keepStore(r, d)
-	m.group.kind.keepLeft(r, d.Remaining)
-	*status = statusOf(&d, d.Admitted(), m.group.dryRun)
-	return h.follow(r, m, &d)
+	k.keepLeft(r, d.Remaining)
+	k.mark(r, statusOf(&d, d.Admitted(), rd.dryRun))
+	m.follow(r, rd.dryRun, &d)
+	return h.follow(r, m, &d, rd.dryRun)
 }
 
 // follow does what limits decided, of which m bound, and tells how long the request has to wait.
-func (h *handler) follow(r *request.Request, m *limit, d *limitgate.Decision) (time.Duration, phase.Next) {
+func (h *handler) follow(r *request.Request, m *limit, d *limitgate.Decision, dryRun bool) (time.Duration, phase.Next) {
 	switch {
 	case d.Outcome == limitgate.Rejected:
-		return 0, h.refuse(r, m, d)
+		return 0, h.refuse(r, m, d, dryRun)
 	case d.Delay() < time.Millisecond:
 		return 0, phase.Continue
 	}
-	logRequest(r, m.group.delay, "delaying request", m.group.dryMark(), d.Excess, ", by zone ", m.zone)
-	if m.group.dryRun {
+	logRequest(r, m.group.delay, "delaying request", dryMark(dryRun), d.Excess, ", by zone ", m.zone)
+	if dryRun {
 		return 0, phase.Continue
 	}
 	return d.Delay(), phase.Continue
 }
 
 // refuse logs that limit m refused a request and, unless it is a rehearsal, makes that the answer.
-func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision) phase.Next {
+func (h *handler) refuse(r *request.Request, m *limit, d *limitgate.Decision, dryRun bool) phase.Next {
 	g := m.group
 	switch {
 	case d.NoRoom():
 		r.Logf(errorlog.Crit, `could not allocate node in %s zone "%s"`, g.kind, m.zone)
 	case d.Fallback() == limitgate.FailClosed: // the store's own line tells of the outage
 	default:
-		logRequest(r, g.level, "limiting requests", g.dryMark(), d.Excess, " by zone ", m.zone)
+		logRequest(r, g.level, "limiting requests", dryMark(dryRun), d.Excess, " by zone ", m.zone)
 	}
-	if g.dryRun {
+	if dryRun {
 		return phase.Continue
 	}
 	after, wait := int64(0), d.RetryAfter()
@@ -194,64 +198,6 @@ func (m *limit) holdBack(r *request.Request) bool {
 	stays := r.Stream.Sleep(m.tarpit)
 	m.held.Leave()
 	return stays
-}
-
-// connections takes the places of limit_conn, which the program gives back when the request ends. One with a report that was
-// delayed, here or before a redirect inside, is asked again when its delay is over.
-func (h *handler) connections(r *request.Request) phase.Next {
-	var room room
-	l := room.legs().collect(r, h.conn)
-	if len(l.list) == 0 {
-		return phase.Continue
-	}
-	if r.Report != nil && r.Report.MustWait() {
-		return phase.Hold
-	}
-	r.Places = slices.Grow(r.Places[:0], len(l.list))[:len(l.list)]
-	v, err := limitgate.AcquireAll(context.Background(), r.Now, l.list, r.Places)
-	if err != nil {
-		return undecided(r, err)
-	}
-	m := l.terms[v.Leg].of
-	if !v.Admitted() {
-		l.list = l.list[:v.Leg+1] // those behind the one that refused were not asked
-	}
-	l.count(r, v.Admitted())
-	l.keepStores(r)
-	if r.Report != nil {
-		l.report(r, &v, m.group.dryRun)
-	}
-	r.ConnLimit = l.places(v.Leg)
-	if v.Admitted() {
-		r.ConnStatus = request.LimitPassed
-		l.learn(r)
-		return phase.Continue
-	}
-	switch {
-	case v.NoRoom():
-		r.Logf(errorlog.Crit, `could not allocate node in limit_conn zone "%s"`, m.zone)
-	case v.Fallback() == limitgate.FailClosed:
-	default:
-		m.logConnection(r)
-	}
-	if m.group.dryRun {
-		r.ConnStatus = request.LimitRejectedDryRun
-		return phase.Continue
-	}
-	r.ConnStatus = request.LimitRejected
-	after := int64(0)
-	if m.finder != nil {
-		after = retryAfter
-		r.AddHeader(nameRetryAfter, claimInt(r, after))
-	}
-	m.said(after, &v.Decision)
-	r.Fail(m.group.answer(v.Decision))
-	if isCall(r) {
-		refuseCall(r, saysAtOnce, time.Duration(after)*time.Second)
-	} else {
-		h.refusal.add(r, m.zone, after)
-	}
-	return phase.Fail
 }
 
 // undecided answers for a zone that could not decide.

@@ -33,7 +33,8 @@ func SoleOf(h phase.Handler, r *request.Request) (Sole, bool) {
 	}
 	key := m.key.Append(r, r.Scratch())
 	r.Claim(key[:0]) // lent only until something is kept
-	return Sole{m.fixed.limiter, m.zone, key, m.group.dryRun}, len(key) > 0
+	dryRun := m.group.dryRun || m.split != nil && !m.split.Enforces(limitgate.BytesKey(key))
+	return Sole{m.fixed.limiter, m.zone, key, dryRun}, len(key) > 0
 }
 
 // Take asks the limit, and notes in a report what it said. A request that it refuses must go its whole way, and is refused there

@@ -18,7 +18,8 @@ type wish struct {
 	cost     limitgate.Cost
 	costFrom conf.Word
 	tarpit   time.Duration // how long a refusal is held back
-	adaptive bool          // the limit finds itself, between lowest and base.limit
+	canary   conf.Canary
+	adaptive bool // the limit finds itself, between lowest and base.limit
 	lowest   int64
 
 	// algorithm makes the limit of all its numbers; nil means that it refuses all.
@@ -53,18 +54,19 @@ func (c *compiler) read(d *conf.Directive, k kind) (wish, bool) {
 		w, found := c.zone(l.Zone, k)
 		w.base.burst, w.base.delay, w.base.noDelay = l.Burst, l.Delay, l.NoDelay
 		w.varying = append(w.varying, wishedValue{"burst", l.BurstFrom}, wishedValue{"delay", l.DelayFrom})
-		w.tarpit, w.spec.Fail = l.RejectDelay, fallback(l.Fail)
+		w.tarpit, w.spec.Fail, w.canary = l.RejectDelay, fallback(l.Fail), l.Canary
 		return w, good && found
 	case byConn:
 		l, good := conf.ReadLimitConn(d, c.env.Errors)
 		w, found := c.zone(l.Zone, k)
-		w.base.limit, w.spec.Fail = l.Limit, fallback(l.Fail)
+		w.base.limit, w.spec.Fail, w.canary = l.Limit, fallback(l.Fail), l.Canary
 		w.adaptive, w.lowest = l.Adaptive, l.Min
 		return w, good && found
 	}
 	l, good := conf.ReadLimitQuota(d, c.env.Errors)
 	w, found := c.zone(l.Zone, k)
 	w.cost, w.costFrom, w.tarpit, w.spec.Fail = limitgate.Cost(l.Cost), l.CostFrom, l.RejectDelay, fallback(l.Fail)
+	w.canary = l.Canary
 	return w, good && found
 }
 
