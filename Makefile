@@ -138,7 +138,7 @@ bench-gateway: build
 # BENCH='-rounds 20 -ms 100 -keys 1000' are flags of the comparison.
 bench-limiters:
 	cd bench && go run ./limiters $(BENCH)
-	go test -run '^$$' -bench . -benchmem . ./memzone ./internal/h1
+	go test -run '^$$' -bench . -benchmem . ./memzone ./internal/h1 ./internal/top ./internal/meter ./internal/phase/limit
 
 # ghz against a limited server of gRPC: a module of its own, because ghz brings many others.
 bench-grpc:

@@ -276,18 +276,18 @@ func smuggleThrough(t *testing.T, b gatewaytest.Binary, all []smuggle, more stri
 	return out
 }
 
-// judge tells what is wrong with a passage of ours.
-func (s smuggle) judge(o passage) []string {
+// judge tells what is wrong with a passage of ours; two says that it may be two requests.
+func (o passage) judge(two bool) []string {
 	wrong := o.faults
 	most := 1
-	if s.two {
+	if two {
 		most = 2
 	}
 	if len(o.requests) > most {
 		wrong = append(wrong, fmt.Sprintf("%d requests: %q", len(o.requests), o.requests))
 	}
 	for _, r := range o.requests {
-		if target := strings.Fields(r); !s.two && (target[1] == "/smuggled" || target[1] == "/smuggled,") {
+		if target := strings.Fields(r); !two && (target[1] == "/smuggled" || target[1] == "/smuggled,") {
 			wrong = append(wrong, "smuggled: "+r)
 		}
 	}
@@ -331,42 +331,59 @@ func TestSmuggling(t *testing.T) {
 	if t.Failed() || t.Skipped() {
 		return
 	}
+	var rows []trialRow
+	for i, s := range all {
+		rows = append(rows, trialRow{name: s.name, sent: oddPart(s.raw), two: s.two, why: s.why, theirs: [2]passage{theirs[i], theirsStreamed[i]}, ours: [2]passage{ours[i], oursStreamed[i]}})
+	}
+	tabulate(t, "SMUGGLING.md", smugglingHead, "requests", rows)
+}
+
+// trialRow is one of what was sent, and what became of it: buffered and streamed.
+type trialRow struct {
+	name, sent, why string
+	two             bool
+	theirs, ours    [2]passage
+}
+
+// tabulate judges what became of all and compares the table with the one that is committed, or writes it.
+func tabulate(t *testing.T, file, head, what string, rows []trialRow) {
+	t.Helper()
 	var table strings.Builder
-	table.WriteString(smugglingHead)
-	fmt.Fprintf(&table, "%d requests.\n\n", len(all))
+	table.WriteString(head)
+	fmt.Fprintf(&table, "%d %s.\n\n", len(rows), what)
 	table.WriteString("| what | sent, from its first odd place | nginx | by nginx, streamed | limitgate | streamed | why not as nginx |\n|---|---|---|---|---|---|---|\n")
-	same := func(a, b passage) string {
-		if a.String() == b.String() {
+	same := func(p [2]passage) string {
+		if p[0].String() == p[1].String() {
 			return ""
 		}
-		return b.String()
+		return p[1].String()
 	}
-	for i, s := range all {
-		for _, o := range []passage{ours[i], oursStreamed[i]} {
-			for _, wrong := range s.judge(o) {
-				t.Errorf("%s: %s", s.name, wrong)
+	for _, r := range rows {
+		for _, p := range r.ours {
+			for _, wrong := range p.judge(r.two) {
+				t.Errorf("%s: %s", r.name, wrong)
 			}
 		}
-		differs := theirs[i].String() != ours[i].String() || theirsStreamed[i].String() != oursStreamed[i].String()
-		if differs != (s.why != "") {
-			t.Errorf("%s: differs %v, explained %q\nnginx     %v, streamed %v\nlimitgate %v, streamed %v", s.name, differs, s.why, theirs[i], theirsStreamed[i], ours[i], oursStreamed[i])
+		differs := fmt.Sprint(r.theirs) != fmt.Sprint(r.ours)
+		if differs != (r.why != "") {
+			t.Errorf("%s: differs %v, explained %q\nnginx     %v, streamed %v\nlimitgate %v, streamed %v", r.name, differs, r.why, r.theirs[0], r.theirs[1], r.ours[0], r.ours[1])
 		}
-		fmt.Fprintf(&table, "| %s | `%s` | %s | %s | %s | %s | %s |\n", s.name, short(oddPart(s.raw), 60), theirs[i], same(theirs[i], theirsStreamed[i]), ours[i], same(ours[i], oursStreamed[i]), s.why)
+		fmt.Fprintf(&table, "| %s | `%s` | %s | %s | %s | %s | %s |\n", r.name, short(r.sent, 60), r.theirs[0], same(r.theirs), r.ours[0], same(r.ours), r.why)
 	}
 	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile("SMUGGLING.md", []byte(table.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(table.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	committed, err := os.ReadFile("SMUGGLING.md")
+	committed, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want, got := strings.Split(string(committed), "\n"), strings.Split(table.String(), "\n")
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) || want[i] != got[i] {
-			t.Fatalf("SMUGGLING.md is of another day, from line %d on; UPDATE=1 writes it anew. got\n%s", i+1, strings.Join(got[min(i, len(got)):], "\n"))
+			t.Fatalf("%s is of another day, from line %d on; UPDATE=1 writes it anew. got\n%s", file, i+1, strings.Join(got[min(i, len(got)):], "\n"))
 		}
 	}
 }

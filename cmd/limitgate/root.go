@@ -92,7 +92,7 @@ is conf/nginx.conf, the log logs/error.log and the pid file logs/nginx.pid below
 	fl.BoolVarP(&f.build, "build", "V", false, "print the version and what is built in, in nginx's form, and exit")
 	fl.BoolVarP(&f.help, "usage", "?", false, "print this help and exit")
 	cmd.SetFlagErrorFunc(flagError)
-	cmd.AddCommand(newRun(), newCheck(), newSimulate(), newReplay(), newExport(), newPeers(), newTop(), newKey(), newRollout(), newHistory(), newRollback(), newDiff(), newStore(), newRLS(), newVersion())
+	cmd.AddCommand(newRun(), newCheck(), newSimulate(), newReplay(), newExport(), newPeers(), newTop(), newDebug(), newKey(), newRollout(), newHistory(), newRollback(), newDiff(), newStore(), newRLS(), newVersion())
 	return cmd
 }
 

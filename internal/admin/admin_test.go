@@ -40,6 +40,12 @@ func (f *fake) Top(q Question) (Top, error) {
 	return Top{Zones: []TopZone{{Zone: "z", Decisions: map[string]uint64{"passed": 3}}}}, nil
 }
 
+func (f *fake) Debug() (Debug, error) {
+	var d Debug
+	d.Add("version.txt", "1")
+	return d, nil
+}
+
 func (f *fake) Key(_ context.Context, zone, key string) (Key, error) {
 	if zone == "" {
 		return Key{}, errors.New("no such zone")
@@ -115,6 +121,10 @@ func TestServer(t *testing.T) {
 		if err := c.Ask("GET", "/v1/top", q, nil, &top); err != nil || top.Zones[0].Decisions["passed"] != 3 {
 			t.Errorf("top %s: got %+v, %v", q, top, err)
 		}
+	}
+	var d Debug
+	if err := c.Ask("GET", "/v1/debug", "", nil, &d); err != nil || len(d.Files) != 1 || d.Files[0] != (File{"version.txt", "1"}) {
+		t.Errorf("debug: got %+v, %v", d, err)
 	}
 	for _, a := range []struct{ path, body string }{
 		{"/v1/key/reset", ""}, {"/v1/key/set", `{"rate":"5r/s"}`}, {"/v1/key/set", `{}`},

@@ -115,11 +115,26 @@ type Question struct {
 	Hash bool   // keys are not to be shown
 }
 
+// Debug is the answer to /v1/debug: texts for who helps, without secrets and with keys hidden.
+type Debug struct {
+	Files []File `json:"files"`
+}
+
+// File is one of them.
+type File struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Add adds a file.
+func (d *Debug) Add(name, text string) { d.Files = append(d.Files, File{name, text}) }
+
 // Gateway is what the server asks. An error is told to who asked.
 type Gateway interface {
 	Rollbacks
 	Peers() Peers
 	Top(q Question) (Top, error)
+	Debug() (Debug, error)
 	Key(ctx context.Context, zone, key string) (Key, error)
 	Reset(ctx context.Context, zone, key string) error
 	// Set sets the numbers of a key, in all instances; nil takes back what was set.

@@ -3,6 +3,7 @@
 //
 //	GET  /v1/peers                  the stores, and the instances that share them
 //	GET  /v1/top?zone=Z&keys=N&hash=1 what the zones decide, and about whom; all of it may be left out
+//	GET  /v1/debug                  texts for who helps, without secrets
 //	GET  /v1/key?zone=Z&key=K       what the limits of a zone say of a key
 //	POST /v1/key/reset?zone=Z&key=K forgets what the key was charged
 //	POST /v1/key/set?zone=Z&key=K   sets other numbers for the key: a body {"rate":"5r/s","burst":9,"until":"…"}; {} takes them back

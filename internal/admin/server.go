@@ -127,6 +127,10 @@ func routes(g Gateway) http.Handler {
 		t, err := g.Top(q)
 		answer(w, t, err)
 	})
+	m.HandleFunc("GET /v1/debug", func(w http.ResponseWriter, _ *http.Request) {
+		d, err := g.Debug()
+		answer(w, d, err)
+	})
 	m.HandleFunc("GET /v1/key", func(w http.ResponseWriter, r *http.Request) {
 		k, err := g.Key(r.Context(), r.FormValue("zone"), r.FormValue("key"))
 		answer(w, k, err)

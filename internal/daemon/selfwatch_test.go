@@ -57,7 +57,7 @@ func TestSelfWatchesBalancer(t *testing.T) {
 		server { listen $addr; location /one { limit_req zone=one burst=9 nodelay; root nowhere; } }`)
 	z := g.observed.meters.Zone("one")
 	for range 64 {
-		z.Look(true) // as one request in sixteen is looked at
+		z.Look(0, true) // as one request in sixteen is looked at
 	}
 	now := limitgate.Now()
 	for i := range 300 {

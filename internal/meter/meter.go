@@ -53,8 +53,9 @@ const lanes = 8
 
 // lane is the counters of some connections, on cache lines of their own.
 type lane struct {
-	counts [Outcomes]atomic.Uint64
-	_      [4]uint64
+	counts         [Outcomes]atomic.Uint64
+	looked, direct atomic.Uint64 // requests that were looked at, and those no proxy brought
+	_              [2]uint64
 }
 
 // Zone counts the decisions of one zone. A nil Zone counts nothing. It is safe for concurrent use.
@@ -65,9 +66,8 @@ type Zone struct {
 	hits    atomic.Pointer[top.Sketch] // nil: nothing came yet
 	limited atomic.Pointer[top.Sketch] // nil: nobody was limited yet
 
-	looked, direct atomic.Uint64 // requests that were looked at, and those no proxy brought
-	unsaid         atomic.Uint64 // refusals that could not say when to come again
-	told           atomic.Int64  // when it was last told that one address is everybody
+	unsaid atomic.Uint64 // refusals that could not say when to come again
+	told   atomic.Int64  // when it was last told that one address is everybody
 }
 
 // waitBounds are the upper bounds of delays.
@@ -82,21 +82,30 @@ func (z *Zone) Count(now limitgate.Time, lane uint64, o Outcome, key string, wai
 		return
 	}
 	z.lanes[lane%lanes].counts[o].Add(1)
-	z.sketch(&z.hits, now).Add(now, key, 0)
-	if !o.limited() {
-		return
+	hits := z.hits.Load()
+	if hits == nil {
+		hits = z.begin(&z.hits, now)
 	}
-	z.sketch(&z.limited, now).Add(now, key, wait)
+	hits.Add(now, key, 0)
+	if o != Passed && o.limited() {
+		z.limit(now, key, wait)
+	}
+}
+
+// limit counts a key that is limited.
+func (z *Zone) limit(now limitgate.Time, key string, wait time.Duration) {
+	limited := z.limited.Load()
+	if limited == nil {
+		limited = z.begin(&z.limited, now)
+	}
+	limited.Add(now, key, wait)
 	if wait > 0 {
 		z.waits.Observe(wait)
 	}
 }
 
-// sketch gives a sketch, which begins with its first key.
-func (z *Zone) sketch(at *atomic.Pointer[top.Sketch], now limitgate.Time) *top.Sketch {
-	if s := at.Load(); s != nil {
-		return s
-	}
+// begin makes a sketch, with its first key.
+func (z *Zone) begin(at *atomic.Pointer[top.Sketch], now limitgate.Time) *top.Sketch {
 	at.CompareAndSwap(nil, top.New(z.seed, now))
 	return at.Load()
 }
@@ -108,14 +117,15 @@ func (z *Zone) Unsaid() {
 	}
 }
 
-// Look notes of one request in some whether it came from its client directly, not through a trusted proxy.
-func (z *Zone) Look(direct bool) {
+// Look notes of one request in some whether it came from its client directly, not through a trusted proxy. lane is as for Count.
+func (z *Zone) Look(lane uint64, direct bool) {
 	if z == nil {
 		return
 	}
-	z.looked.Add(1)
+	l := &z.lanes[lane%lanes]
+	l.looked.Add(1)
 	if direct {
-		z.direct.Add(1)
+		l.direct.Add(1)
 	}
 }
 
@@ -146,8 +156,10 @@ func (c *Counts) Sum() (n uint64) {
 
 // Counts reads the counters, one after the other.
 func (z *Zone) Counts() Counts {
-	c := Counts{Waits: z.waits.Read(), Looked: z.looked.Load(), Direct: z.direct.Load(), Unsaid: z.unsaid.Load(), Told: limitgate.Time(z.told.Load())}
+	c := Counts{Waits: z.waits.Read(), Unsaid: z.unsaid.Load(), Told: limitgate.Time(z.told.Load())}
 	for i := range z.lanes {
+		c.Looked += z.lanes[i].looked.Load()
+		c.Direct += z.lanes[i].direct.Load()
 		for o := range c.Outcomes {
 			c.Outcomes[o] += z.lanes[i].counts[o].Load()
 		}

@@ -111,3 +111,17 @@ func TestAllocs(t *testing.T) {
 		t.Errorf("%v allocations a decision, want 0", n)
 	}
 }
+
+func BenchmarkCount(b *testing.B) {
+	var s Set
+	z := s.Zone("z")
+	for name, o := range map[string]Outcome{"passed": Passed, "refused": Refused} {
+		b.Run(name, func(b *testing.B) {
+			now := t0
+			for b.Loop() {
+				now += 1007
+				z.Count(now, 5, o, "192.0.2.7", 0)
+			}
+		})
+	}
+}

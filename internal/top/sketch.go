@@ -59,10 +59,13 @@ func New(seed maphash.Seed, now limitgate.Time) *Sketch { return &Sketch{seed: s
 
 // Add counts a request of a key at now. wait is how long it is delayed; 0: it is not. The key is copied.
 func (s *Sketch) Add(now limitgate.Time, key string, wait time.Duration) {
-	shift := s.pace.shift.Load()
-	if shift != 0 && !chosen(now, shift) {
-		return
+	if shift := s.pace.shift.Load(); shift == 0 || chosen(now, shift) {
+		s.look(now, key, shift, wait)
 	}
+}
+
+// look is the part of Add that is seldom run where much comes.
+func (s *Sketch) look(now limitgate.Time, key string, shift uint32, wait time.Duration) {
 	s.pace.note(now)
 	s.add(now, key, shift, wait)
 }

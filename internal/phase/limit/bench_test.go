@@ -49,12 +49,13 @@ func benchServe(b *testing.B, text, location string, next phase.Next, counted bo
 	r.Settings = &request.Settings{ErrorLog: errorlog.New(errorlog.Sink{Writer: io.Discard, Level: errorlog.Emerg})}
 	settings := r.Settings
 	now := start
+	r.Now = now
 	h.Serve(r) // the first request of a key always passes
 	b.ReportAllocs()
 	for b.Loop() {
 		r.Reset()
 		r.Conn, r.ClientAddr, r.URI, r.Settings = conn, addr, uri, settings
-		now += limitgate.Time(10_007)
+		now += limitgate.Time(1_007) // nearly a million a second
 		r.Now = now
 		if h.Serve(r) != next {
 			b.Fatal("went on where it should not, or did not")

@@ -16,7 +16,10 @@ func (m *limit) count(r *request.Request, d *limitgate.Decision, key string, dry
 	if m.meter == nil || !admitted && d.Outcome != limitgate.Rejected {
 		return
 	}
-	o, wait := outcomeOf(d, dryRun)
+	o, wait := meter.Passed, time.Duration(0)
+	if d.Outcome != limitgate.Passed || d.Wait != 0 || dryRun {
+		o, wait = outcomeOf(d, dryRun)
+	}
 	m.meter.Count(r.Now, r.Conn.Serial, o, key, wait)
 }
 

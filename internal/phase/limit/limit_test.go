@@ -10,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/errorlog"
+	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/override"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
@@ -45,6 +46,7 @@ func (z zones) Zone(spec phase.ZoneSpec) (limitgate.Zone, error) {
 
 // bench is the limits of one location with a client that waits in no time.
 type bench struct {
+	meters  *meter.Set
 	t       *testing.T
 	handler phase.Handler
 	client  phasetest.Client
@@ -94,10 +96,10 @@ func newBench(t *testing.T, text string) *bench {
 func newBenchOn(t *testing.T, text string, z phase.Zones, table *override.Table) *bench {
 	t.Helper()
 	http, env := config(t, text)
-	env.Zones, env.Overrides = z, table
+	env.Zones, env.Overrides, env.Meters = z, table, new(meter.Set)
 	h := compileAll(env, http)
 	phasetest.Good(t, env)
-	b := &bench{t: t, handler: h, level: errorlog.Info, start: start}
+	b := &bench{t: t, meters: env.Meters, handler: h, level: errorlog.Info, start: start}
 	b.client.Slept = func(d time.Duration) bool {
 		b.slept += d
 		return !b.leaves

@@ -19,7 +19,7 @@ func (m *limit) look(r *request.Request) {
 	if m.crowd == nil || r.Report != nil || !r.ClientAddr.IsValid() {
 		return
 	}
-	m.meter.Look(!r.Resolved)
+	m.meter.Look(r.Conn.Serial, !r.Resolved)
 	if r.Resolved {
 		return
 	}

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,12 +74,10 @@ func (m *member) set(addrs []netip.Addr, first bool, now limitgate.Time) (change
 func (s *Set) Watch(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, g := range s.groups {
-		left := new(atomic.Int32)
-		for _, m := range g.members {
-			if m.name.host == "" {
-				continue
-			}
-			left.Add(1)
+		named := slices.DeleteFunc(slices.Clone(g.members), func(m *member) bool { return m.name.host == "" })
+		left := new(atomic.Int32) // before the first of them can be done
+		left.Store(int32(len(named)))
+		for _, m := range named {
 			all.Add(1)
 			// Owned by Watch, which waits for it; ends with ctx.
 			go func() {

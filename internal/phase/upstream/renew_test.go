@@ -239,3 +239,26 @@ func TestRequestsWhilePeersComeAndGo(t *testing.T) {
 		}
 	}
 }
+
+// Requests wait until every name of a group was looked up once, however fast the first of them is.
+func TestAllNamesOfAGroup(t *testing.T) {
+	for range 50 {
+		s := newSet(func() limitgate.Time { return 0 }, nil)
+		b := &book{addrs: "192.0.2.1", ttl: time.Hour}
+		g := &group{found: make(chan struct{}), resolver: resolver{client: b, timeout: time.Second}}
+		for port := range uint16(4) {
+			g.members = append(g.members, &member{pattern: *(&peer{}).defaults(), name: lookup{"name.example", port + 1}})
+		}
+		s.groups["u"] = g
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		// Owned by the test, which ends it.
+		go func() { defer close(ended); s.Watch(ctx) }()
+		<-g.found
+		if n := len(g.current().primary); n != 4 {
+			t.Errorf("got %d peers, want all four", n)
+		}
+		cancel()
+		<-ended
+	}
+}
