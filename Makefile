@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx chromium caddy haproxy wrk gcc strace openssl redis-server
 
-.PHONY: build quickstart test needs lint check stress sides outside routers postgres ghz conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls adaptive suite fuzz docs faults agreement bench-replay shared
+.PHONY: package deb man k8s debian build quickstart test needs lint check stress sides outside routers postgres ghz conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls adaptive suite fuzz docs faults agreement bench-replay shared
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -38,6 +38,7 @@ needs:
 	@missing=; for p in $(NEEDS); do PATH="$$PATH:/usr/sbin" command -v $$p >/dev/null || missing="$$missing $$p"; done; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	command -v ab >/dev/null || missing="$$missing apache2-utils"; \
+	command -v h2load >/dev/null || missing="$$missing nghttp2-client"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing$$missing"; apt-get update -q >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qy $$missing >/dev/null; \
@@ -90,7 +91,7 @@ sides:
 # What is tested with modules that are no dependency of limitgate: httplimit under routers of others, sqllimit with a PostgreSQL through
 # pgx, grpclimit before ghz. Each is a module of its own, whose go.mod follows the product's. Where its modules can't be fetched it is
 # skipped, loudly, or fails where CI=true.
-outside: routers postgres ghz
+outside: routers postgres ghz k8s debian
 
 OUTSIDE = @cd $(1) && if go list -mod=mod -deps -test ./... >/dev/null; then go vet -mod=mod ./... && go test -mod=mod -count=1 ./...; \
 	elif [ "$$CI" = true ]; then echo "the modules of $(1) can't be fetched"; exit 1; else echo "SKIPPED: the modules of $(1) can't be fetched"; fi
@@ -103,6 +104,24 @@ postgres:
 
 ghz:
 	$(call OUTSIDE,bench/grpc)
+
+# The manifests of Kubernetes, decoded strictly with its own types.
+k8s:
+	$(call OUTSIDE,packaging/k8s)
+
+# The Debian package, built and looked into.
+debian:
+	$(call OUTSIDE,packaging/deb)
+
+# What is installed: bin/package/limitgate_VERSION_ARCH.deb, for another processor with ARCH=arm64, and bin/package/man.
+package: deb man
+
+deb:
+	sh packaging/deb/build.sh bin/package $(ARCH)
+
+man: build
+	@mkdir -p bin/package/man
+	bin/limitgate man bin/package/man
 
 # The real nginx, its clock set by the test, against simulate with nginx's arithmetic, on random configurations and schedules of
 # limit_req, and of limit_conn with a backend that holds each request by that clock. A short form is part of test.

@@ -84,18 +84,21 @@ http {
     limit_req_zone $binary_remote_addr zone=tried:1m rate=6r/h;
     limit_req_zone $binary_remote_addr zone=far:1m rate=100r/s store=main;
     limit_conn_zone $binary_remote_addr zone=places:1m;
+    limit_req_zone $binary_remote_addr zone=part:1m rate=6r/h;
+    limit_rollout part { zones part; steps 1%% 100%%; stop rejected_share > 50%%; }
     server {
         listen 127.0.0.1:@8080@;
         root nowhere;
         location /slow { limit_req zone=slow burst=9; limit_conn places 9; }
         location /tight { limit_req zone=tight; }
         location /tried { limit_req zone=tried; limit_req_dry_run on; }
+        location /part { limit_req zone=part; }
         location /far { limit_req zone=far burst=99 nodelay; }
         location = /metrics { allow 127.0.0.1; deny all; metrics; }
     }
 }
 `, store.URL()))
-	for _, path := range []string{"/slow", "/tight", "/tried", "/far"} {
+	for _, path := range []string{"/slow", "/tight", "/tried", "/part", "/far"} {
 		statuses(t, g, path, 4)
 	}
 	r, err := (&http.Client{Timeout: 5 * time.Second}).Get(g.URL(8080, "/metrics"))

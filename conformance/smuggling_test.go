@@ -305,6 +305,8 @@ A cell tells the statuses of the answers and, behind the slash, what reached the
 ` + "`proxy_request_buffering off`" + ` and left empty where nothing changes. "a part of" is a request whose body never came to its end;
 its connection is closed.
 
+The same for HTTP/2: [DOWNGRADES.md](DOWNGRADES.md).
+
 `
 
 // TestSmuggling sends what is meant to be read in two ways: it is refused, or reaches the upstream as exactly one request.

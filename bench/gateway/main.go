@@ -26,7 +26,7 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 7, "paired runs of each load")
 	flag.IntVar(&b.seconds, "seconds", 4, "length of one run")
 	flag.IntVar(&b.conns, "conns", 64, "client connections")
-	only := flag.String("only", "", "run one load: proxied or rejected")
+	only := flag.String("only", "", "run one load: proxied, rejected, h2-proxied or h2-rejected")
 	flag.Parse()
 	if err := b.run(*only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -47,11 +47,16 @@ type sample struct {
 }
 
 // load is one of the compared situations.
-type load struct{ name, path, expect string }
+type load struct {
+	name, path, expect string
+	streams            int // requests at a time on a connection of HTTP/2; 0: HTTP/1.1
+}
 
 var loads = []load{
-	{"proxied", "/", "every answer 200, through a limit_req that passes, access log on"},
-	{"rejected", "/reject", "every answer but a few 429, access log on"},
+	{"proxied", "/", "every answer 200, through a limit_req that passes, access log on", 0},
+	{"rejected", "/reject", "every answer but a few 429, access log on", 0},
+	{"h2-proxied", "/", "as proxied, over HTTP/2", 10},
+	{"h2-rejected", "/reject", "as rejected, over HTTP/2", 10},
 }
 
 const backendConf = `worker_processes 1; pid %[1]s/backend.pid; error_log %[1]s/backend.log;
@@ -72,6 +77,7 @@ http {
 	upstream backend { server 127.0.0.1:7801; keepalive 256; }
 	server {
 		listen 127.0.0.1:7800 backlog=4096;
+		listen 127.0.0.1:7802 http2 backlog=4096;
 		location / {
 			limit_req zone=pass burst=1000000 nodelay;
 			proxy_pass http://backend;
@@ -141,7 +147,11 @@ func (b *bench) compare(l load) error {
 	}
 	row("CPU us per request", func(s sample) float64 { return s.cpuMicros })
 	row("requests per second", func(s sample) float64 { return s.perSecond })
-	row("p99 ms", func(s sample) float64 { return s.p99Millis })
+	slowest := "p99 ms"
+	if l.streams > 0 {
+		slowest = "longest ms"
+	}
+	row(slowest, func(s sample) float64 { return s.p99Millis })
 	row("memory MB (peak)", func(s sample) float64 { return s.rssMB })
 	return nil
 }
@@ -200,11 +210,15 @@ func (b *bench) measure(name string, l load) (s sample, err error) {
 		return s, err
 	}
 	defer stop()
-	if _, _, err := b.wrk(l, 1); err != nil {
+	drive := b.wrk
+	if l.streams > 0 {
+		drive = b.h2load
+	}
+	if _, _, err := drive(l, 1); err != nil {
 		return s, err
 	}
 	before := cpuTicks(pids())
-	requests, p99, err := b.wrk(l, b.seconds)
+	requests, p99, err := drive(l, b.seconds)
 	if err != nil {
 		return s, err
 	}
@@ -250,6 +264,39 @@ func (b *bench) wrk(l load, seconds int) (requests, p99 float64, err error) {
 		return 0, 0, fmt.Errorf("wrong load: %.0f of %.0f refused\n%s", refused, requests, out)
 	}
 	return requests, p99, nil
+}
+
+// h2load is wrk for HTTP/2. Of times it knows means only: in the place of the p99 stands the longest.
+func (b *bench) h2load(l load, seconds int) (requests, longest float64, err error) {
+	out, err := exec.Command("taskset", "-c", "1", "h2load", "-t1", "-c", strconv.Itoa(b.conns), "-m", strconv.Itoa(l.streams), "-D", strconv.Itoa(seconds),
+		"http://127.0.0.1:7802"+l.path).CombinedOutput()
+	if err != nil {
+		return 0, 0, fmt.Errorf("h2load (Debian: nghttp2-client): %w\n%s", err, out)
+	}
+	refused, failed := 0.0, 0.0
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(strings.ReplaceAll(line, ",", ""))
+		switch {
+		case strings.HasPrefix(line, "requests:") && len(f) > 10: // requests: 9 total 9 started 9 done 9 succeeded 0 failed 0 errored 0 timeout
+			requests, _ = strconv.ParseFloat(f[5], 64)
+			failed, _ = strconv.ParseFloat(f[11], 64)
+		case strings.HasPrefix(line, "status codes:") && len(f) > 6: // status codes: 9 2xx 0 3xx 0 4xx 0 5xx
+			refused, _ = strconv.ParseFloat(f[6], 64)
+		case strings.HasPrefix(line, "time for request:") && len(f) > 4:
+			d, err := time.ParseDuration(f[4])
+			if err != nil {
+				return 0, 0, err
+			}
+			longest = float64(d.Microseconds()) / 1000
+		}
+	}
+	if requests == 0 || failed > 0 {
+		return 0, 0, fmt.Errorf("h2load saw %.0f answers and %.0f errors:\n%s", requests, failed, out)
+	}
+	if share := refused / requests; l.name == "h2-rejected" && share < 0.99 || l.name == "h2-proxied" && refused > 0 {
+		return 0, 0, fmt.Errorf("wrong load: %.0f of %.0f refused\n%s", refused, requests, out)
+	}
+	return requests, longest, nil
 }
 
 // cpuTicks sums user and system time in clock ticks (100 a second).

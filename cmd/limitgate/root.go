@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/limitgate/limitgate/internal/daemon"
 	"github.com/spf13/cobra"
@@ -59,7 +58,7 @@ type nginxFlags struct {
 }
 
 func newRoot() *cobra.Command {
-	f := &nginxFlags{options: daemon.Options{Version: version, Revision: strings.Trim(revision(), " ()"), Stdout: os.Stdout, Stderr: os.Stderr}}
+	f := &nginxFlags{options: daemon.Options{Version: version, Revision: thisBuild().revision(), Stdout: os.Stdout, Stderr: os.Stderr}}
 	cmd := &cobra.Command{
 		Use:   "limitgate [-p PREFIX] -c FILE",
 		Short: "limits traffic: a gateway that reads nginx configuration, and tools around it",
@@ -92,7 +91,7 @@ is conf/nginx.conf, the log logs/error.log and the pid file logs/nginx.pid below
 	fl.BoolVarP(&f.build, "build", "V", false, "print the version and what is built in, in nginx's form, and exit")
 	fl.BoolVarP(&f.help, "usage", "?", false, "print this help and exit")
 	cmd.SetFlagErrorFunc(flagError)
-	cmd.AddCommand(newRun(), newCheck(), newSimulate(), newReplay(), newExport(), newPeers(), newTop(), newDebug(), newKey(), newRollout(), newHistory(), newRollback(), newDiff(), newStore(), newRLS(), newVersion())
+	cmd.AddCommand(newRun(), newCheck(), newSimulate(), newReplay(), newExport(), newPeers(), newTop(), newDebug(), newKey(), newRollout(), newHistory(), newRollback(), newDiff(), newStore(), newRLS(), newVersion(), newMan())
 	return cmd
 }
 

@@ -17,37 +17,87 @@ const version = "0.1.0"
 // nginxVersion is the nginx whose configuration limitgate reads; scripts compare it.
 const nginxVersion = "1.30.0"
 
+// What whoever builds outside of a checkout says of the source: go build -ldflags "-X main.commit=… -X main.date=…".
+var commit, date string
+
+// build is what a binary was made of. What the go command did not note and nobody said is empty.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Date     string `json:"date,omitempty"` // of the commit
+	Modified bool   `json:"modified,omitempty"`
+	Platform string `json:"platform"`
+	Go       string `json:"go"`
+	Static   bool   `json:"static"` // without cgo
+}
+
 func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "print limitgate's version",
-		Args:  cobra.NoArgs,
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "print limitgate's version, and what it was built from",
+		Example: "  limitgate version --json | jq -r .commit",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "limitgate %s%s %s/%s %s\n", version, revision(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+			b := thisBuild()
+			if asJSON {
+				return writeIndented(cmd.OutOrStdout(), b)
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "limitgate %s%s %s %s\n", b.Version, b.source(), b.Platform, b.Go)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write {version, commit, date, modified, platform, go, static}")
+	return cmd
 }
 
-// revision is the commit the binary was built from, as the go command noted it, "" where it did not.
-func revision() string {
+// thisBuild is that of the running binary.
+func thisBuild() build {
 	info, _ := debug.ReadBuildInfo()
+	return buildOf(info, commit, date)
+}
+
+// buildOf puts together what the go command noted of the checkout, and what was said instead.
+func buildOf(info *debug.BuildInfo, commit, date string) build {
+	b := build{Version: version, Commit: commit, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
 	if info == nil {
-		return ""
+		return b
 	}
-	var commit, dirty string
 	for _, s := range info.Settings {
 		switch {
+		case s.Key == "CGO_ENABLED":
+			b.Static = s.Value == "0"
+		case commit != "":
 		case s.Key == "vcs.revision":
-			commit = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = " modified"
+			b.Commit = s.Value
+		case s.Key == "vcs.time" && date == "":
+			b.Date = s.Value
+		case s.Key == "vcs.modified":
+			b.Modified = s.Value == "true"
 		}
 	}
-	if commit == "" {
+	return b
+}
+
+// source is the commit and its date in parentheses, "" where nothing is known.
+func (b build) source() string {
+	if b.Commit == "" {
 		return ""
 	}
-	return " (" + commit[:min(12, len(commit))] + dirty + ")"
+	text := b.revision()
+	if b.Date != "" {
+		text += " " + b.Date
+	}
+	return " (" + text + ")"
+}
+
+// revision is the commit, shortly, "" where it is not known.
+func (b build) revision() string {
+	text := b.Commit[:min(12, len(b.Commit))]
+	if b.Modified {
+		text += " modified"
+	}
+	return text
 }
 
 // module is one of nginx's, by the name of its configure script, with a directive that there is where it is.

@@ -2,12 +2,34 @@ package main
 
 import (
 	"bytes"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/limitgate/limitgate/internal/conf"
 )
+
+// What the go command noted of the checkout counts, unless whoever built said something else.
+func TestBuildTellsItsSource(t *testing.T) {
+	noted := &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "CGO_ENABLED", Value: "0"}, {Key: "vcs.revision", Value: "0123456789abcdef"},
+		{Key: "vcs.time", Value: "2030-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"}}}
+	for _, c := range []struct {
+		info         *debug.BuildInfo
+		commit, date string
+		want         string
+		static       bool
+	}{
+		{nil, "", "", "", false},
+		{noted, "", "", " (0123456789ab modified 2030-01-02T03:04:05Z)", true},
+		{noted, "fedcba9876543210", "2031-01-01", " (fedcba987654 2031-01-01)", true},
+		{nil, "abc", "", " (abc)", false},
+	} {
+		if b := buildOf(c.info, c.commit, c.date); b.source() != c.want || b.Static != c.static || b.Version != version {
+			t.Errorf("%v %q: got %+v, %q, want %q", c.info, c.commit, b, b.source(), c.want)
+		}
+	}
+}
 
 // Scripts read from -V what there is: each module that is named stands for a directive that nginx's table has.
 func TestBuildNamesWhatIsHere(t *testing.T) {

@@ -93,13 +93,15 @@ var imports = map[string][]string{
 	"internal/redistest":        {"internal/gatewaytest"},
 	"cmd/limitgate":             {".", "memzone", "rediszone", "internal/admin", "internal/history", "internal/override", "internal/rollout", "internal/store", "internal/compat", "internal/conf", "internal/conf/syntax", "internal/daemon", "internal/errorlog", "internal/lint", "internal/logformat", "internal/printable", "internal/replay", "internal/replay/show", "internal/runconf", "internal/simulate", "internal/virtual", "internal/accesslog", "internal/rls/..."},
 	"examples":                  {},
+	"packaging":                 {},
 	"examples/workers":          {},
+	"examples/grpc/backend":     {},
 	"conformance":               {"internal/gatewaytest"},
 	"internal/arch":             {},
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/rollout", "internal/tempfile", "internal/trust", "internal/vars", "internal/h2", "internal/h2link", "internal/dns"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/openssl", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/rollout", "internal/tempfile", "internal/tlsconf", "internal/trust", "internal/vars", "internal/h2", "internal/h2link", "internal/dns"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
@@ -145,25 +147,26 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
-	"retry/grpcretry":      {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
-	"grpclimit":            {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
-	"rediszone":            {"github.com/redis/rueidis"},
-	"internal/edge/h1":     {"golang.org/x/sys"},
-	"internal/edge/h2":     {"golang.org/x/net"},
-	"internal/h2":          {"golang.org/x/net"},
-	"internal/h2link":      {"golang.org/x/net"},
-	"internal/grpctest":    {"google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/daemon":      {"golang.org/x/sys"},
-	"internal/accesslog":   {"github.com/klauspost/compress"},
-	"internal/rls/shared":  {"github.com/redis/rueidis"},
-	"internal/rls/serve":   {"github.com/envoyproxy/go-control-plane", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/rls/config":  {"go.yaml.in/yaml/v3"},
-	"internal/password":    {"golang.org/x/crypto"},
-	"internal/proxyproto":  {"github.com/pires/go-proxyproto"},
-	"internal/metrics":     {"github.com/prometheus/client_golang", "github.com/prometheus/common"},
-	"cmd/limitgate":        {"github.com/spf13/cobra", "github.com/spf13/pflag"},
-	"internal/dns":         {"golang.org/x/net"},
-	"internal/dns/dnstest": {"golang.org/x/net"},
+	"retry/grpcretry":       {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
+	"grpclimit":             {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
+	"rediszone":             {"github.com/redis/rueidis"},
+	"internal/edge/h1":      {"golang.org/x/sys"},
+	"internal/edge/h2":      {"golang.org/x/net"},
+	"internal/h2":           {"golang.org/x/net"},
+	"internal/h2link":       {"golang.org/x/net"},
+	"examples/grpc/backend": {"google.golang.org/grpc"},
+	"internal/grpctest":     {"google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/daemon":       {"golang.org/x/sys"},
+	"internal/accesslog":    {"github.com/klauspost/compress"},
+	"internal/rls/shared":   {"github.com/redis/rueidis"},
+	"internal/rls/serve":    {"github.com/envoyproxy/go-control-plane", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/rls/config":   {"go.yaml.in/yaml/v3"},
+	"internal/password":     {"golang.org/x/crypto"},
+	"internal/proxyproto":   {"github.com/pires/go-proxyproto"},
+	"internal/metrics":      {"github.com/prometheus/client_golang", "github.com/prometheus/common"},
+	"cmd/limitgate":         {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"internal/dns":          {"golang.org/x/net"},
+	"internal/dns/dnstest":  {"golang.org/x/net"},
 }
 
 func TestModulesOfOthersStayWhereTheyBelong(t *testing.T) {

@@ -33,6 +33,7 @@ func Groups() []Group {
 		{"TLS", "TLS towards clients, on addresses that listen with ssl.", sslSpecs()},
 		{"HTTP/2", "", http2Specs()},
 		{"Proxying", "", append(proxySpecs(), proxyRuleSpecs()...)},
+		{"TLS to upstreams", "For proxy_pass https://… and grpc_pass grpcs://…; see docs/tls.md.", append(upstreamTLSSpecs("proxy_ssl_"), upstreamTLSSpecs("grpc_ssl_")...)},
 		{"gRPC", "Calls are passed on over HTTP/2, as they come; limits act on them as on any request, each call for itself.", grpcSpecs()},
 		{"Buffers", "", bufferSpecs()},
 		{"Upstreams", "", upstreamSpecs()},

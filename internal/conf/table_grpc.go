@@ -3,9 +3,9 @@ package conf
 // grpcSpecs holds how calls are passed on.
 func grpcSpecs() []Spec {
 	return append([]Spec{
-		{Name: "grpc_pass", Contexts: Location | IfLocation, Min: 1, Max: 1, Merge: Handler, Usage: "[grpc://]ADDRESS", check: read(ReadGRPCPass),
-			Doc: "Passes requests on to a gRPC server, over HTTP/2 in clear text: HOST:PORT, unix:PATH, or the name of an upstream block, with or without " +
-				"grpc:// before it. Calls of all four kinds go both ways as they come, with trailers; the path goes on as it came. May hold variables."},
+		{Name: "grpc_pass", Contexts: Location | IfLocation, Min: 1, Max: 1, Merge: Handler, Usage: "[grpc:// | grpcs://]ADDRESS", check: read(ReadGRPCPass),
+			Doc: "Passes requests on to a gRPC server, over HTTP/2: HOST:PORT, unix:PATH, or the name of an upstream block, with or without " +
+				"grpc:// before it, or with grpcs:// for TLS. Calls of all four kinds go both ways as they come, with trailers; the path goes on as it came. May hold variables."},
 		{Name: "grpc_set_header", Contexts: httpToLocation, Min: 2, Max: 2, Merge: List, Repeat: true, Usage: "NAME VALUE",
 			Default: "Content-Length $content_length",
 			Doc: "A field of the request to the gRPC server, in place of the client's. VALUE may hold variables; with an empty value the field is not sent. " +

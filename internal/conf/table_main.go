@@ -17,7 +17,7 @@ func mainSpecs() []Spec {
 		{Name: "pid", Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "FILE", Default: "logs/nginx.pid",
 			Doc: "The file that holds the number of the process while it runs. Relative names belong to the prefix."},
 		{Name: "admin", Beyond: true, Contexts: Main, Min: 1, Max: 1, Merge: Own, Usage: "PATH | off", Default: "off",
-			Doc: "A unix socket for operators, with mode 0600: limitgate peers and limitgate key ask through it, and so can any program that speaks HTTP and JSON (docs/admin.md). Relative names " +
+			Doc: "A unix socket for operators, with mode 0600: limitgate top, key, peers and debug ask through it, and so can any program that speaks HTTP and JSON (docs/admin.md). Relative names " +
 				"belong to the prefix. Numbers that are set for single keys of zones in this process are kept in the file PATH.keys."},
 		{Name: "history", Beyond: true, Contexts: Main, Min: 1, Max: 2, Merge: Own, Usage: "FOLDER [keep=N] | off", Default: "PATH.history keep=20", check: checkHistory,
 			Doc: "Where each configuration that becomes active is kept, with all files that -T prints, so that limitgate history shows them and limitgate rollback goes back to one (docs/history.md). " +

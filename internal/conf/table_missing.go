@@ -11,11 +11,6 @@ var missing = [...]struct{ lost, names string }{
 			"proxy_cache_max_range_offset proxy_cache_methods proxy_cache_min_uses proxy_cache_path " +
 			"proxy_cache_revalidate proxy_cache_use_stale proxy_cache_valid proxy_no_cache proxy_store " +
 			"proxy_store_access"},
-	{"the upstream would be reached with other TLS settings",
-		"proxy_ssl_certificate proxy_ssl_certificate_cache proxy_ssl_certificate_key proxy_ssl_ciphers " +
-			"proxy_ssl_conf_command proxy_ssl_crl proxy_ssl_name proxy_ssl_password_file proxy_ssl_protocols " +
-			"proxy_ssl_server_name proxy_ssl_session_reuse proxy_ssl_trusted_certificate proxy_ssl_verify " +
-			"proxy_ssl_verify_depth"},
 	{"requests to the upstream, or its answers, would differ",
 		"proxy_pass_trailers"},
 	{"what a FastCGI application should answer would not be answered",
@@ -61,11 +56,6 @@ var missing = [...]struct{ lost, names string }{
 		"memcached_bind memcached_buffer_size memcached_connect_timeout memcached_gzip_flag " +
 			"memcached_next_upstream memcached_next_upstream_timeout memcached_next_upstream_tries memcached_pass " +
 			"memcached_read_timeout memcached_send_timeout memcached_socket_keepalive"},
-	{"what a gRPC service should answer would not be answered",
-		"grpc_ssl_certificate grpc_ssl_certificate_cache grpc_ssl_certificate_key grpc_ssl_ciphers " +
-			"grpc_ssl_conf_command grpc_ssl_crl grpc_ssl_name grpc_ssl_password_file grpc_ssl_protocols " +
-			"grpc_ssl_server_name grpc_ssl_session_reuse grpc_ssl_trusted_certificate grpc_ssl_verify " +
-			"grpc_ssl_verify_depth"},
 	{"other files would be served",
 		"autoindex autoindex_exact_size autoindex_format autoindex_localtime create_full_put_path dav_access " +
 			"dav_methods empty_gif flv gzip_static min_delete_depth mp4 mp4_buffer_size mp4_max_buffer_size " +

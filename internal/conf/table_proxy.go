@@ -4,7 +4,7 @@ package conf
 func proxySpecs() []Spec {
 	return []Spec{
 		{Name: "proxy_pass", Contexts: Location | IfLocation | LimitExcept, Min: 1, Max: 1, Merge: Handler, Usage: "URL", check: (*checker).checkProxyPass,
-			Doc: "Passes requests on to a server: http://HOST[:PORT], http://unix:PATH, or http:// and the name of an upstream block; https:// is not here yet. If URL has a path, it stands " +
+			Doc: "Passes requests on to a server: http://HOST[:PORT], http://unix:PATH, or http:// and the name of an upstream block; https:// in the same way over TLS. If URL has a path, it stands " +
 				"in place of the location's prefix; otherwise the request's path goes on as it came. URL may hold variables."},
 		{Name: "proxy_set_header", Contexts: httpToLocation, Min: 2, Max: 2, Merge: List, Repeat: true, Usage: "NAME VALUE",
 			Default: "Host $proxy_host, Connection close",

@@ -69,6 +69,8 @@ func sslAcceptedRows() []acceptedRow {
 			why: "no OCSP answers are sent along; clients ask themselves where they want them"},
 		{names: []string{"ssl_ocsp_cache", "ssl_ocsp_responder"}, contexts: httpToServer, min: 1, max: 1, status: Accepted, why: "ssl_ocsp is off"},
 		{names: []string{"ssl_certificate_cache"}, contexts: httpToServer, min: 1, max: 3, status: Accepted, why: "certificates whose names have variables are read for each handshake"},
+		{names: []string{"proxy_ssl_certificate_cache", "grpc_ssl_certificate_cache"}, contexts: httpToLocation, min: 1, max: 3, status: Accepted,
+			why: "certificates whose names have variables are read for each request"},
 		{names: []string{"ssl_certificate_compression"}, contexts: httpToServer, min: 1, max: 1, check: checkFlag, status: Accepted, why: "certificates are sent as they are"},
 		{names: []string{"ssl_early_data"}, contexts: httpToServer, min: 1, max: 1, check: checkFlag, status: Accepted, why: "early data is never taken: a client sends it again after the handshake"},
 	}

@@ -63,7 +63,7 @@ func TestContextString(t *testing.T) {
 func TestBeyond(t *testing.T) {
 	binary := gatewaytest.Nginx(t).Path
 	// Directives that came to nginx after the version that Debian has.
-	later := map[string]bool{"http2": true, "ssl_certificate_cache": true, "ssl_certificate_compression": true}
+	later := map[string]bool{"http2": true, "ssl_certificate_cache": true, "ssl_certificate_compression": true, "proxy_ssl_certificate_cache": true, "grpc_ssl_certificate_cache": true}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "nginx.conf")
 	for _, s := range Table() {

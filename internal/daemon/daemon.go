@@ -93,7 +93,7 @@ func (d *Daemon) start(start opener) error {
 	if err := l.makeFolders(); err != nil {
 		return err
 	}
-	opened, err := openSockets(context.Background(), l.sockets, func(err error) { d.boot.Say(errorlog.Emerg, err.Error()) })
+	opened, err := d.openAll(l.sockets, func(err error) { d.boot.Say(errorlog.Emerg, err.Error()) })
 	if err != nil {
 		return err
 	}
@@ -124,12 +124,14 @@ func (d *Daemon) start(start opener) error {
 	}
 	runtime.GOMAXPROCS(l.settings.workers)
 	d.greet()
+	d.tellUnused()
 	d.observed.generations.Add(1)
 	l.watch()
 	d.source.swap(newGeneration(l.program, &d.tally))
 	for _, s := range l.sockets {
 		d.accept(d.sockets[s.name])
 	}
+	d.notify("READY=1")
 	if err := d.privileged(d.beginPast); err != nil {
 		return err
 	}
@@ -229,6 +231,7 @@ func (d *Daemon) privileged(do func() error) error {
 func (d *Daemon) Shutdown(ctx context.Context) error {
 	d.observed.draining.Store(true)
 	d.say(errorlog.Notice, "gracefully shutting down")
+	d.notify("STOPPING=1")
 	err := d.stopListening()
 	if t := d.current.settings.shutdown; t > 0 {
 		var stop context.CancelFunc

@@ -64,6 +64,10 @@ type shared struct {
 	tally    tally
 	past     *past    // nil: no configuration is kept; set before anybody asks
 	asks     chan ask // for whoever calls the Daemon's methods
+
+	given      given  // sockets that a service manager opened
+	notifyPath string // where it wants to know how the process is; "" for nowhere
+
 	sessions *tlsconf.Sessions
 	holds    phase.Holds
 	facts    vars.Facts

@@ -15,6 +15,7 @@ import (
 	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/metrics"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/rollout"
 	"github.com/limitgate/limitgate/internal/selfwatch"
 	"github.com/limitgate/limitgate/internal/store"
 	"github.com/limitgate/limitgate/leasezone"
@@ -92,6 +93,9 @@ func (s *shared) snapshot() metrics.Snapshot {
 		Findings:    o.countFindings(limitgate.Now()),
 		Overrides:   s.keys.table.Len(),
 	}
+	for _, r := range s.rollouts.reports() {
+		snap.Rollouts = append(snap.Rollouts, rolloutState(&r))
+	}
 	o.mu.Lock()
 	snap.Reload = o.reload
 	o.mu.Unlock()
@@ -100,6 +104,15 @@ func (s *shared) snapshot() metrics.Snapshot {
 		snap.Stores = append(snap.Stores, storeState(st))
 	}
 	return snap
+}
+
+func rolloutState(r *rollout.Report) metrics.Rollout {
+	side := func(f *rollout.Figures) metrics.Side {
+		return metrics.Side{Requests: f.Requests, Refused: f.Refused, Answers: f.Answers, Errors: f.Errors}
+	}
+	return metrics.Rollout{Name: r.Name, Share: float64(r.Share) / float64(rollout.Whole), Phase: string(r.Phase),
+		Phases:   []string{string(rollout.Running), string(rollout.Held), string(rollout.Aborted), string(rollout.Complete)},
+		Enforced: side(&r.TotalEnforced), Watched: side(&r.TotalWatched)}
 }
 
 func storeState(st *store.Store) metrics.Store {
@@ -118,18 +131,18 @@ func (s *shared) zoneStates(count bool) []metrics.Zone {
 		list = slices.Collect(maps.Values(zs.runs.held))
 	}
 	zs.mu.Unlock()
-	rehearsed := map[string]bool{}
+	rehearsed, partly := map[string]bool{}, map[string]bool{}
 	if l := s.running.Load(); l != nil {
 		for _, m := range l.limits.All() {
-			if about := m.About(); about.DryRun {
-				rehearsed[about.Zone] = true
-			}
+			about := m.About()
+			rehearsed[about.Zone] = rehearsed[about.Zone] || about.DryRun
+			partly[about.Zone] = partly[about.Zone] || about.Partly
 		}
 	}
 	byName := map[string]*metrics.Zone{}
 	for _, z := range list {
 		if byName[z.name] == nil {
-			byName[z.name] = &metrics.Zone{Name: z.name, DryRun: rehearsed[z.name], Counts: s.observed.meters.Zone(z.name).Counts()}
+			byName[z.name] = &metrics.Zone{Name: z.name, DryRun: rehearsed[z.name], Partly: partly[z.name], Counts: s.observed.meters.Zone(z.name).Counts()}
 		}
 		if count {
 			byName[z.name].Keys += z.mem.Len()

@@ -112,6 +112,11 @@ func TestSeries(t *testing.T) {
 		location = /metrics { metrics; } }`)
 	before := series(g)
 	now, limit := limitgate.Now(), limitgate.Req{Rate: limitgate.PerMinute(1), Burst: 5}
+	earnest := []meter.Outcome{meter.Passed, meter.Delayed, meter.Refused, meter.NoRoom}
+	outcomes := [][]meter.Outcome{ // one in earnest, one in dry run, one in a rollout, one in a store, one in earnest and in dry run
+		earnest, {meter.DryPassed, meter.DryDelayed, meter.DryRefused}, append(earnest, meter.WatchedPassed, meter.WatchedDelayed, meter.WatchedRefused),
+		append(earnest, meter.LocalPassed, meter.LocalDelayed, meter.LocalRefused, meter.Open, meter.Closed), append(earnest, meter.DryPassed, meter.DryDelayed, meter.DryRefused),
+	}
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
 		z, err := g.current.zones.Zone(phase.ZoneSpec{Name: name, Directive: "limit_req_zone", Key: "$binary_remote_addr", Bytes: 10 << 20})
 		if err != nil {
@@ -128,7 +133,7 @@ func TestSeries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.Count(now.Add(time.Duration(k)*100*time.Microsecond), uint64(k), meter.Outcome(k%int(meter.Outcomes)), key, d.Delay()+time.Millisecond)
+			m.Count(now.Add(time.Duration(k)*100*time.Microsecond), uint64(k), outcomes[i][k%len(outcomes[i])], key, d.Delay()+time.Millisecond)
 		}
 	}
 	after := series(g)

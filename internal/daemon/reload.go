@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"os"
 	"runtime"
@@ -16,6 +17,8 @@ import (
 // fault the running configuration stays as it is; the fault is logged and returned.
 func (d *Daemon) Reload() error {
 	d.say(errorlog.Notice, "reconfiguring")
+	d.notify(reloading())
+	defer d.notify("READY=1")
 	return d.turn(turn{how: history.Reload})
 }
 
@@ -87,7 +90,24 @@ func (d *Daemon) openMissing(next *loaded) (map[string]net.Listener, error) {
 			missing = append(missing, s)
 		}
 	}
-	return openSockets(context.Background(), missing, func(err error) { d.say(errorlog.Emerg, "%s", err) })
+	return d.openAll(missing, func(err error) { d.say(errorlog.Emerg, "%s", err) })
+}
+
+// openAll opens all of specs or none: what a service manager has open, and what is bound here.
+func (d *Daemon) openAll(specs []*socketSpec, say func(error)) (map[string]net.Listener, error) {
+	opened, rest, err := d.openGiven(specs)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := openSockets(context.Background(), rest, say)
+	if err != nil {
+		for _, ln := range opened {
+			err = errors.Join(err, ln.Close())
+		}
+		return nil, err
+	}
+	maps.Copy(opened, bound)
+	return opened, nil
 }
 
 // movePid follows a pid directive that changed.

@@ -22,6 +22,10 @@ func Run(o Options) int {
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGUSR1)
 	defer signal.Stop(signals)
 	s := newShared(o, buildProgram)
+	if err := s.meetManager(); err != nil {
+		s.boot.Fail(err)
+		return exitBad
+	}
 	if code, parent := s.detach(); parent {
 		return code
 	}

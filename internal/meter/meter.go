@@ -13,7 +13,8 @@ import (
 // Outcome is what became of a request at a limit.
 type Outcome uint8
 
-// The outcomes. Those of dry run did not happen: the request went on. Local is what this instance decided for a store that did not
+// The outcomes. Those of dry run did not happen: the request went on, and so it did where a limit only watched the key, because it is
+// enforced for a part of its keys and not for this one. Local is what this instance decided for a store that did not
 // answer, Open and Closed what nobody decided.
 const (
 	Passed Outcome = iota
@@ -23,6 +24,9 @@ const (
 	DryPassed
 	DryDelayed
 	DryRefused
+	WatchedPassed
+	WatchedDelayed
+	WatchedRefused
 	LocalPassed
 	LocalDelayed
 	LocalRefused
@@ -34,6 +38,7 @@ const (
 )
 
 var outcomeNames = [Outcomes]string{"passed", "delayed", "refused", "no_room", "dry_run_passed", "dry_run_delayed", "dry_run_refused",
+	"watched_passed", "watched_delayed", "watched_refused",
 	"local_passed", "local_delayed", "local_refused", "fail_open", "fail_closed"}
 
 // String is the outcome's name in metrics.
@@ -42,7 +47,7 @@ func (o Outcome) String() string { return outcomeNames[o] }
 // limited tells whether the key was limited, or would have been.
 func (o Outcome) limited() bool {
 	switch o {
-	case Delayed, Refused, DryDelayed, DryRefused, LocalDelayed, LocalRefused:
+	case Delayed, Refused, DryDelayed, DryRefused, WatchedDelayed, WatchedRefused, LocalDelayed, LocalRefused:
 		return true
 	}
 	return false
@@ -55,7 +60,7 @@ const lanes = 8
 type lane struct {
 	counts         [Outcomes]atomic.Uint64
 	looked, direct atomic.Uint64 // requests that were looked at, and those no proxy brought
-	_              [2]uint64
+	_              [15]uint64
 }
 
 // Zone counts the decisions of one zone. A nil Zone counts nothing. It is safe for concurrent use.

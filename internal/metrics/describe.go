@@ -4,6 +4,9 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // names are all metrics that the gateway has of its own.
 type names struct {
+	rolloutShare, rolloutPhase, rolloutRequests   *prometheus.Desc
+	rolloutRefused, rolloutAnswers, rolloutErrors *prometheus.Desc
+
 	build, started *prometheus.Desc
 
 	connections, accepted, requests, inFlight, responses *prometheus.Desc
@@ -59,6 +62,13 @@ func describe() *names {
 		reloadGood:  d("last_reload_successful", "Whether the last configuration that was read is the one that runs."),
 		reloadTime:  d("last_reload_time_seconds", "When a configuration was read last, in seconds since 1970."),
 		generations: d("generations", "Configurations that serve requests: 1, and those before it whose last request goes on."),
+
+		rolloutShare:    d("rollout_share", "Of which part of the keys the limits of a rollout are enforced, 0 to 1.", "rollout"),
+		rolloutPhase:    d("rollout_phase", "Where a rollout is: 1 for its phase, 0 for the others.", "rollout", "phase"),
+		rolloutRequests: d("rollout_requests_total", "Requests that the limits of a rollout decided on, by side.", "rollout", "side"),
+		rolloutRefused:  d("rollout_refused_total", "Of these, that were refused, or would have been.", "rollout", "side"),
+		rolloutAnswers:  d("rollout_answers_total", "Answers to requests of a rollout.", "rollout", "side"),
+		rolloutErrors:   d("rollout_errors_total", "Of these, with a status of 500 or above.", "rollout", "side"),
 
 		findings: d("findings", "What the limiter finds wrong with itself now, by kind; the error log has the words.", "kind"),
 	}

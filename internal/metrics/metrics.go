@@ -99,6 +99,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for i := range s.Stores {
 		c.store(to, &s.Stores[i])
 	}
+	for i := range s.Rollouts {
+		c.rollout(to, &s.Rollouts[i])
+	}
 	to.counter(c.reloads, s.Reload.Good, "good")
 	to.counter(c.reloads, s.Reload.Bad, "bad")
 	good := 0.0
@@ -150,10 +153,29 @@ func expected(z *Zone, o meter.Outcome) bool {
 		return true
 	case meter.DryPassed, meter.DryDelayed, meter.DryRefused:
 		return z.DryRun
+	case meter.WatchedPassed, meter.WatchedDelayed, meter.WatchedRefused:
+		return z.Partly
 	case meter.LocalPassed, meter.LocalDelayed, meter.LocalRefused, meter.Open, meter.Closed:
 		return z.Stored
 	}
 	return false
+}
+
+func (c collector) rollout(to sink, r *Rollout) {
+	to.gauge(c.rolloutShare, r.Share, r.Name)
+	for _, phase := range r.Phases {
+		is := 0.0
+		if phase == r.Phase {
+			is = 1
+		}
+		to.gauge(c.rolloutPhase, is, r.Name, phase)
+	}
+	for side, n := range map[string]*Side{"enforced": &r.Enforced, "watched": &r.Watched} {
+		to.counter(c.rolloutRequests, n.Requests, r.Name, side)
+		to.counter(c.rolloutRefused, n.Refused, r.Name, side)
+		to.counter(c.rolloutAnswers, n.Answers, r.Name, side)
+		to.counter(c.rolloutErrors, n.Errors, r.Name, side)
+	}
 }
 
 func (c collector) store(to sink, s *Store) {

@@ -14,6 +14,7 @@ type Snapshot struct {
 	Held        int64     // refusals that reject_delay holds back now
 	Zones       []Zone
 	Stores      []Store
+	Rollouts    []Rollout
 	Overrides   int // keys that have numbers of their own
 	Reload      Reload
 	Findings    map[string]int // that stand, by their kind
@@ -39,6 +40,7 @@ type Zone struct {
 	Counts       meter.Counts
 	Stored       bool   // it lives in a store
 	DryRun       bool   // one of its limits is in dry run
+	Partly       bool   // one of its limits is enforced for a part of its keys
 	Lease        *Lease // nil: nothing is borrowed for it
 }
 
@@ -54,6 +56,19 @@ type Store struct {
 	Unpaid                          uint64
 	Latency                         meter.Buckets // of calls, also of those that failed
 }
+
+// Rollout is a limit_rollout.
+type Rollout struct {
+	Name     string
+	Share    float64 // of the keys for which its limits are enforced, 0 to 1
+	Phase    string
+	Phases   []string // that it may have
+	Enforced Side
+	Watched  Side
+}
+
+// Side is what came from the keys of one side.
+type Side struct{ Requests, Refused, Answers, Errors uint64 }
 
 // Reload is what became of configurations that were read anew.
 type Reload struct {

@@ -38,6 +38,7 @@ type LimitAbout struct {
 	At        conf.Pos
 	DryRun    bool
 	Key       string // of the zone, as it is written
+	Partly    bool   // it is enforced for a part of its keys, others are watched
 }
 
 // LimitLook is what a limit says of a key.

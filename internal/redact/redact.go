@@ -40,11 +40,19 @@ func block(list []*syntax.Directive, opener string) []*syntax.Directive {
 			c.Args = words(d.Args, 0)
 		}
 		if d.Block {
-			c.Body = block(syntax.Flatten(d.Body), d.Name)
+			c.Body = block(syntax.Flatten(d.Body), inner(d.Name, opener))
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// inner is what a block counts as: one in a block of data is data, too, whatever it is called.
+func inner(name, opener string) string {
+	if rows(opener) || name == "" {
+		return Hidden
+	}
+	return name
 }
 
 // rows tells whether what stands in a block is data, or may be: it is no block of directives that is known.

@@ -94,3 +94,23 @@ func TestTree(t *testing.T) {
 		t.Error("the tree itself was changed")
 	}
 }
+
+// FuzzTree: what is left of any configuration can be read, has as many directives, and is not changed by doing it again.
+func FuzzTree(f *testing.F) {
+	f.Add(planted)
+	f.Add("map $a $b { default \"\\\"\"; '' x; }\nlog_by_lua_block { a = '}' }\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		list, errs := syntax.Parse("nginx.conf", []byte(text))
+		if len(errs) > 0 {
+			return
+		}
+		once := syntax.Print(Tree(list))
+		again, errs := syntax.Parse("nginx.conf", []byte(once))
+		if len(errs) > 0 {
+			t.Fatalf("%s: %v", once, errs[0])
+		}
+		if twice := syntax.Print(Tree(again)); twice != once {
+			t.Errorf("got\n%s, and again\n%s", once, twice)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package tlsconf
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -21,8 +22,8 @@ import (
 type Env struct {
 	Vars     *vars.Table
 	Errors   *conf.Errors
-	Sessions *Sessions
-	Dir      string // what relative names of files belong to: the folder of the configuration file
+	Sessions *Sessions // may be nil for upstreams
+	Dir      string    // what relative names of files belong to: the folder of the configuration file
 }
 
 // Server is the TLS side of one server. It is immutable.
@@ -64,7 +65,7 @@ func Compile(env *Env, s *conf.Scope) (*Server, *Clients) {
 	c := &compiler{env: env, scope: s}
 	passwords := c.passwords()
 	certs, keys := s.All("ssl_certificate"), s.All("ssl_certificate_key")
-	rejects := c.flag("ssl_reject_handshake", false)
+	rejects := c.flag("reject_handshake", false)
 	if len(certs) == 0 && !rejects {
 		return nil, compileClients(env, s, false)
 	}
@@ -97,15 +98,21 @@ func Compile(env *Env, s *conf.Scope) (*Server, *Clients) {
 }
 
 type compiler struct {
-	env   *Env
-	scope *conf.Scope
+	env    *Env
+	scope  *conf.Scope
+	prefix string // of the directives: "ssl_" where it is empty
+}
+
+// get returns the directive that is in force, by the part of its name behind the prefix.
+func (c *compiler) get(name string) (*conf.Directive, bool) {
+	return c.scope.Get(cmp.Or(c.prefix, "ssl_") + name)
 }
 
 // fault reports what nginx finds when the directives of a server are merged: without a place.
 func (c *compiler) fault(msg, help string) { c.env.Errors.Late(conf.AtHTTPEnd, conf.Pos{}, msg, help) }
 
 func (c *compiler) flag(name string, otherwise bool) bool {
-	if d, found := c.scope.Get(name); found {
+	if d, found := c.get(name); found {
 		if on, good := d.Flag(c.env.Errors); good {
 			return on
 		}
@@ -114,7 +121,7 @@ func (c *compiler) flag(name string, otherwise bool) bool {
 }
 
 func (c *compiler) record() int {
-	if d, found := c.scope.Get("ssl_buffer_size"); found {
+	if d, found := c.get("buffer_size"); found {
 		if n, good := d.Size(c.env.Errors, 0); good && n > 0 {
 			return int(min(n, maxRecord))
 		}
@@ -123,7 +130,7 @@ func (c *compiler) record() int {
 }
 
 func (c *compiler) versions() []uint16 {
-	if d, found := c.scope.Get("ssl_protocols"); found {
+	if d, found := c.get("protocols"); found {
 		if p, good := conf.ReadProtocols(d, c.env.Errors); good {
 			return p.Versions
 		}
@@ -144,7 +151,7 @@ const maxPasswords = 64 << 10
 
 // passwords reads ssl_password_file.
 func (c *compiler) passwords() (list []string) {
-	d, found := c.scope.Get("ssl_password_file")
+	d, found := c.get("password_file")
 	if !found {
 		return nil
 	}
@@ -257,9 +264,11 @@ func (t *template) load(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return p, nil
 }
 
-func (c *compiler) ciphers(config *tls.Config) {
-	d, found := c.scope.Get("ssl_ciphers")
-	text := "HIGH:!aNULL:!MD5"
+func (c *compiler) ciphers(config *tls.Config) { c.ciphersOr(config, "HIGH:!aNULL:!MD5") }
+
+// ciphersOr reads the suites, text where none are named.
+func (c *compiler) ciphersOr(config *tls.Config, text string) {
+	d, found := c.get("ciphers")
 	if found {
 		text = d.Arg(0)
 	}
@@ -269,14 +278,14 @@ func (c *compiler) ciphers(config *tls.Config) {
 	case fault != "":
 		c.fault(fmt.Sprintf("SSL_CTX_set_cipher_list(%q) failed (SSL: %s)", text, fault), "for example HIGH:!aNULL:!MD5")
 	case len(list.Suites) == 0 && config.MinVersion < tls.VersionTLS13:
-		c.fault(fmt.Sprintf("ssl_ciphers %q leaves none that is there", text), "suites with ECDHE and RSA are, with AES and ChaCha20: HIGH:!aNULL:!MD5")
-	case len(list.Absent) > 0:
-		c.env.Errors.Mention(d.Pos, `"ssl_ciphers" names what is not there: `+strings.Join(list.Absent, " "), "clients get one of the others")
+		c.fault(fmt.Sprintf(cmp.Or(c.prefix, "ssl_")+"ciphers %q leaves none that is there", text), "suites with ECDHE and RSA are, with AES and ChaCha20: HIGH:!aNULL:!MD5")
+	case len(list.Absent) > 0 && found:
+		c.env.Errors.Mention(d.Pos, `"`+d.Name+`" names what is not there: `+strings.Join(list.Absent, " "), "clients get one of the others")
 	}
 }
 
 func (c *compiler) groups(config *tls.Config) {
-	d, found := c.scope.Get("ssl_ecdh_curve")
+	d, found := c.get("ecdh_curve")
 	if !found || d.Arg(0) == "auto" {
 		return
 	}
@@ -297,18 +306,18 @@ func (c *compiler) groups(config *tls.Config) {
 // keep arranges for clients that come again.
 func (c *compiler) keep(config *tls.Config, mark []byte) *keeper {
 	var cache conf.SessionCache
-	if d, found := c.scope.Get("ssl_session_cache"); found {
+	if d, found := c.get("session_cache"); found {
 		cache, _ = conf.ReadSessionCache(d, c.env.Errors)
 	}
 	sum := sha256.Sum256(mark)
 	k := &keeper{sessions: c.env.Sessions, tickets: c.env.Sessions.tickets, mark: sum[:16], timeout: 5 * time.Minute}
-	if d, found := c.scope.Get("ssl_session_timeout"); found {
+	if d, found := c.get("session_timeout"); found {
 		k.timeout, _ = d.Seconds(c.env.Errors, 0)
 	}
 	if own := c.ticketKeys(); own != nil {
 		k.tickets = own
 	}
-	tickets := c.flag("ssl_session_tickets", true)
+	tickets := c.flag("session_tickets", true)
 	switch {
 	case cache.Off, !tickets && !cache.Kept():
 		config.SessionTicketsDisabled = true

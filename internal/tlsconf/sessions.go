@@ -20,14 +20,19 @@ type Sessions struct {
 	now     func() limitgate.Time
 	tickets *tls.Config // for its keys alone
 
+	upstreams tls.ClientSessionCache // of sessions with upstreams
+
 	mu     sync.Mutex // guards caches
 	caches map[string]*cache
 }
 
 // NewSessions returns sessions of which there are none yet.
 func NewSessions(now func() limitgate.Time) *Sessions {
-	return &Sessions{now: now, tickets: new(tls.Config), caches: map[string]*cache{}}
+	return &Sessions{now: now, tickets: new(tls.Config), caches: map[string]*cache{}, upstreams: tls.NewLRUClientSessionCache(upstreamSessions)}
 }
+
+// upstreamSessions is how many sessions with upstreams are kept: one for each address, name and kind of handshake.
+const upstreamSessions = 4096
 
 // sessionBytes is about what one session takes in nginx's caches: a megabyte is said to hold 4000.
 const sessionBytes = 256

@@ -39,6 +39,15 @@ var requestVars = map[string]Variable{
 		dst, _ = appendInt(append(dst, "HTTP/"...), int64(r.Major))
 		return appendInt(append(dst, '.'), int64(r.Minor))
 	},
+	"http2": func(r *request.Request, dst []byte) ([]byte, bool) {
+		switch {
+		case r.Major != 2:
+			return dst, false
+		case r.Conn.TLS != nil:
+			return append(dst, "h2"...), true
+		}
+		return append(dst, "h2c"...), true
+	},
 	"content_type": joined(header.ContentType, ", "),
 	"content_length": func(r *request.Request, dst []byte) ([]byte, bool) {
 		if v, ok := r.Get(header.ContentLength); ok || r.BodyLength >= 0 || !r.Body.Whole {

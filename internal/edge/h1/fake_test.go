@@ -26,6 +26,7 @@ type site struct {
 	settings request.Settings
 	held     atomic.Int64
 	served   atomic.Int64
+	ln       net.Listener // it is served on
 	log      *lockedBuffer
 	product  string // in error pages
 
@@ -170,6 +171,9 @@ func startWith(t testing.TB, cfg Config, wrap func(net.Conn) net.Conn) (*Server,
 	}
 	if wrap != nil {
 		ln = wrapped{ln, wrap}
+	}
+	if src, ok := cfg.Source.(*site); ok {
+		src.ln = ln
 	}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ln, 0) }() // ends with ln, below

@@ -16,13 +16,16 @@ import (
 
 func TestShutdown(t *testing.T) {
 	bothWays(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		_, srv, addr := open(t, wrap, nil)
+		s, srv, addr := open(t, wrap, nil)
 		idle, active, fresh := dial(t, addr), dial(t, addr), dial(t, addr)
 		idle.send("GET /x HTTP/1.1\r\nHost: h\r\n\r\n")
 		idle.response()
 		active.send("GET /sleep?300ms HTTP/1.1\r\nHost: h\r\n\r\n")
 		eventually(t, time.Second, "three connections", func() bool { st := srv.Stats(); return st.Active == 3 && st.Writing == 1 })
 		began := time.Now()
+		if err := s.ln.Close(); err != nil {
+			t.Error(err)
+		}
 		done := make(chan error, 1)
 		go func() { done <- srv.Shutdown(t.Context()) }()
 		idle.eof()
@@ -295,4 +298,32 @@ func TestReload(t *testing.T) {
 		}
 		eventually(t, time.Second, "nothing holds a program", func() bool { return src.count(before).Load()+src.count(after).Load() == 0 })
 	})
+}
+
+// A connection that was accepted when the server began to end is served, whoever is faster: none is cut off before it has sent a byte.
+func TestShutdownServesWhatWasAccepted(t *testing.T) {
+	for range 20 {
+		s, srv, addr := open(t, nil, nil)
+		clients := make([]*client, 8)
+		for i := range clients {
+			clients[i] = dial(t, addr)
+			clients[i].send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
+		}
+		eventually(t, time.Second, "all accepted", func() bool {
+			srv.mu.Lock()
+			defer srv.mu.Unlock()
+			return srv.open == len(clients)+1 // and the place of the next one
+		})
+		if err := s.ln.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := srv.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range clients {
+			if head, _ := c.response(); !strings.HasPrefix(head, "HTTP/1.1 200") {
+				t.Fatalf("got %q", head)
+			}
+		}
+	}
 }

@@ -288,10 +288,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	defer stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.count > 0 && ctx.Err() == nil {
+	// What was accepted just now and is not on the list yet has its place already.
+	for s.open > 0 && ctx.Err() == nil {
 		s.changed.Wait()
 	}
-	if s.count > 0 {
+	if s.open > 0 {
 		return ctx.Err()
 	}
 	return nil

@@ -21,11 +21,12 @@ type answer struct {
 	hold     []byte // of a body of unknown length
 	sized    bool   // left counts
 	left     int64
-	bare     bool  // no body may follow
-	done     bool  // Finish was called and all is sent
-	closed   bool  // the client knows that nothing follows; guarded by the connection's lock
-	sent     int64 // bytes of frames
-	headSize int64 // of them those of the head
+	digits   [40]byte // of a number or a date
+	bare     bool     // no body may follow
+	done     bool     // Finish was called and all is sent
+	closed   bool     // the client knows that nothing follows; guarded by the connection's lock
+	sent     int64    // bytes of frames
+	headSize int64    // of them those of heads, trailers and framing
 }
 
 func (a *answer) reset() {
@@ -90,17 +91,16 @@ func (s *stream) appendHead(b []byte, resp *request.Response) []byte {
 	if date {
 		b = append(b, s.c.srv.dateAt(s.c.srv.cfg.Now())...)
 	}
-	var scratch [40]byte
 	if resp.Status != 204 {
 		if len(resp.ContentType) > 0 {
 			b = h2.AppendField(b, header.ContentType, "", resp.ContentType)
 		}
 		if resp.Length >= 0 {
-			b = h2.AppendField(b, header.ContentLength, "", strconv.AppendInt(scratch[:0], resp.Length, 10))
+			b = h2.AppendField(b, header.ContentLength, "", strconv.AppendInt(s.answer.digits[:0], resp.Length, 10))
 		}
 	}
 	if resp.Dated {
-		b = h2.AppendField(b, header.LastModified, "", h1.AppendDate(scratch[:0], resp.Modified))
+		b = h2.AppendField(b, header.LastModified, "", h1.AppendDate(s.answer.digits[:0], resp.Modified))
 	}
 	if resp.Location != nil {
 		b = h2.AppendField(b, header.Location, "", resp.Location)
@@ -227,10 +227,11 @@ func (s *stream) sendTrailers(fields []request.Header) {
 	n := len(c.out.buf) - before
 	c.sentBytes(n, n)
 	a.sent += int64(n)
+	a.headSize += int64(n)
 	a.closed = true
 }
 
-// BytesSent implements request.Stream. As in nginx frames count.
+// BytesSent implements request.Stream. As in nginx the framing counts.
 func (s *stream) BytesSent() int64 { return s.answer.sent }
 
 // BodyBytesSent implements request.Stream.

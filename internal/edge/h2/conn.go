@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/edge"
@@ -38,9 +37,10 @@ type conn struct {
 	own        *[inputSize]byte
 	in         []byte // read and not used yet, in own
 	frames     *http2.Framer
-	fields     *hpack.Decoder
-	block      block // the head that is being read
-	inside     bool  // a frame was begun
+	fields     *h2.Decoder
+	block      block   // the head that is being read
+	lead       [6]byte // what stands before the fields of a HEADERS frame
+	inside     bool    // a frame was begun
 	blockedAt  limitgate.Time
 	served     uint64 // requests
 	newStreams int    // since bytes were read last
@@ -81,7 +81,7 @@ func newConn(s *Server, l *edge.Link) *conn {
 	c.frames = http2.NewFramer(nil, (*input)(c))
 	c.frames.SetReuseFrames()
 	c.frames.SetMaxReadFrameSize(h2.MaxFrameSize)
-	c.fields = hpack.NewDecoder(tableSize, func(f hpack.HeaderField) { c.field(f) })
+	c.fields = h2.NewDecoder(tableSize, c.field)
 	c.guard = time.AfterFunc(time.Hour, c.relieve)
 	c.guard.Stop()
 	if l.Conn == l.Socket {

@@ -118,6 +118,10 @@ func TestHeadsAreJudged(t *testing.T) {
 		{"cookies", append(get("/"), "cookie", "a=b", "cookie", "c=d"), 200, ""},
 		{"no method", []string{":scheme", "http", ":path", "/", ":authority", "a"}, 400, `client sent no :method header`},
 		{"no scheme", []string{":method", "GET", ":path", "/", ":authority", "a"}, 400, `client sent no :scheme header`},
+		{"odd scheme", []string{":method", "GET", ":scheme", "http://x", ":path", "/", ":authority", "a"}, 400, `client sent invalid :scheme header: "http://x"`},
+		{"scheme of a digit", []string{":method", "GET", ":scheme", "1h", ":path", "/", ":authority", "a"}, 400, `client sent invalid :scheme header: "1h"`},
+		{"empty scheme", []string{":method", "GET", ":scheme", "", ":path", "/", ":authority", "a"}, 400, `client sent empty :scheme header`},
+		{"other scheme", []string{":method", "GET", ":scheme", "x+y-1.z", ":path", "/", ":authority", "a"}, 200, ""},
 		{"no path", []string{":method", "GET", ":scheme", "http", ":authority", "a"}, 400, `client sent no :path header`},
 		{"no host", []string{":method", "GET", ":scheme", "http", ":path", "/"}, 400, `client sent neither ":authority" nor "Host" header`},
 		{"only host", []string{":method", "GET", ":scheme", "http", ":path", "/", "host", "a"}, 200, ""},
@@ -297,3 +301,54 @@ func TestDrainLetsStreamsFinish(t *testing.T) {
 type nothing struct{}
 
 func (nothing) Cancel() {}
+
+// A client that waits to be told to send its body is told, when somebody asks for it.
+func TestContinue(t *testing.T) {
+	s := newSite(t, demo)
+	p := s.dial()
+	p.open(1, false, append([]string{":method", "POST"}, append(get("/echo")[2:], "expect", "100-continue")...)...)
+	if got := p.status(1); got != 100 {
+		t.Errorf("got %d first", got)
+	}
+	_ = p.WriteData(1, true, []byte("text"))
+	if got := p.status(1); got != 200 {
+		t.Errorf("got %d then", got)
+	}
+}
+
+// What is not a preface ends the connection, and so does a client that says nothing.
+func TestConnectionsThatSayNothing(t *testing.T) {
+	s := newSite(t, demo, func(s *site) { s.head.HeaderTimeout, s.head.KeepaliveIdle = 50e6, 50e6 })
+	p := s.dial()
+	if got := p.goAway(); got != http2.ErrCodeNo {
+		t.Errorf("an idle connection ended with %v", got)
+	}
+	p = s.dial()
+	_ = p.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: p.block(get("/")...)})
+	if got := p.status(1); got != -int(http2.ErrCodeProtocol) {
+		t.Errorf("half a head: %d", got)
+	}
+	if got := p.goAway(); got != http2.ErrCodeProtocol {
+		t.Errorf("half a head ended with %v", got)
+	}
+}
+
+// A limit_rate of one stream, or a client that takes nothing of one, leaves the others alone.
+func TestQueueTakesTurns(t *testing.T) {
+	s := newSite(t, demo)
+	p := s.dial()
+	_ = p.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 24})
+	p.open(1, true, get("/large?3000000")...)
+	p.open(3, true, get("/large?300000")...)
+	got := map[uint32]int{}
+	p.until("the end of the smaller", func(f http2.Frame) bool {
+		if d, ok := f.(*http2.DataFrame); ok {
+			got[d.StreamID] += len(d.Data())
+			_ = p.WriteWindowUpdate(0, uint32(max(1, len(d.Data()))))
+		}
+		return f.Header().StreamID == 3 && f.Header().Flags.Has(http2.FlagDataEndStream) && f.Header().Type == http2.FrameData
+	})
+	if got[1] > 2000000 {
+		t.Errorf("the smaller answer ended behind %d bytes of the larger", got[1])
+	}
+}

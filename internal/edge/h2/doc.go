@@ -15,5 +15,5 @@
 // what the socket does not take to a goroutine of its own. A buffer that is full stops those that send bodies, never the reader.
 // Streams that wait for the connection's window or for room in the buffer stand in one queue and send a piece each in turn.
 //
-// Flow control, settings and the writing of heads are internal/h2's; golang.org/x/net/http2 reads frames and header blocks.
+// Flow control, settings and the writing of heads are internal/h2's; golang.org/x/net/http2 reads frames.
 package h2

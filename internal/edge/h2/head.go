@@ -1,10 +1,11 @@
 package h2
 
 import (
+	"encoding/binary"
 	"errors"
+	"io"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
@@ -42,25 +43,25 @@ func (c *conn) headers(h http2.FrameHeader) turn {
 	if b.pieces > mostPieces {
 		return c.flood(http2.ErrCodeEnhanceYourCalm)
 	}
-	f, err := c.frames.ReadFrameForHeader(h)
-	if err != nil {
-		if stays(err) {
-			return c.fail(http2.ErrCodeProtocol, "client sent HEADERS frame with incorrect dependency")
-		}
-		return c.brokenHead(h, err)
+	length, pad, next := c.opening(h)
+	if next != goOn {
+		return next
 	}
-	var fragment []byte
-	switch f := f.(type) {
-	case *http2.HeadersFrame:
-		if f.HasPriority() && f.Priority.StreamDep == f.StreamID {
-			return c.failf(http2.ErrCodeProtocol, "client sent HEADERS frame for stream %d with incorrect dependency", f.StreamID)
+	for length > 0 {
+		if len(c.in) == 0 {
+			if err := c.fill(); err != nil {
+				return c.stopped(err)
+			}
 		}
-		fragment = f.HeaderBlockFragment()
-	case *http2.ContinuationFrame:
-		fragment = f.HeaderBlockFragment()
+		n := min(length, len(c.in))
+		if err := c.fields.Write(c.in[:n]); err != nil {
+			return c.badBlock(err)
+		}
+		c.in = c.in[n:]
+		length -= n
 	}
-	if _, err := c.fields.Write(fragment); err != nil {
-		return c.badBlock(err)
+	if next := c.skip(pad); next != goOn {
+		return next
 	}
 	switch {
 	case b.nameless:
@@ -71,32 +72,55 @@ func (c *conn) headers(h http2.FrameHeader) turn {
 		return goOn
 	}
 	if err := c.fields.Close(); err != nil {
-		return c.fail(http2.ErrCodeFrameSize, "client sent header block with incorrect length")
+		return c.badBlock(err)
 	}
 	return c.closeBlock()
 }
 
-// brokenHead says what is wrong with a HEADERS frame whose payload could not be read.
-func (c *conn) brokenHead(h http2.FrameHeader, err error) turn {
-	var e http2.ConnectionError
-	if !errors.As(err, &e) {
-		return c.stopped(err)
+// opening reads what stands before the fields in a HEADERS frame, and returns the lengths of these and of the padding.
+func (c *conn) opening(h http2.FrameHeader) (length, pad int, next turn) {
+	length = int(h.Length)
+	if h.Type != http2.FrameHeaders {
+		return length, 0, goOn
 	}
-	return c.failf(http2.ErrCodeFrameSize, "client sent padded HEADERS frame with incorrect length: %d", h.Length)
+	b := &c.lead
+	at := b[:0]
+	if h.Flags.Has(http2.FlagHeadersPadded) {
+		at = b[:1]
+	}
+	if h.Flags.Has(http2.FlagHeadersPriority) {
+		at = b[:len(at)+5]
+	}
+	if len(at) == 0 {
+		return length, 0, goOn
+	}
+	if _, err := io.ReadFull((*input)(c), at); err != nil {
+		return 0, 0, c.stopped(err)
+	}
+	length -= len(at)
+	if h.Flags.Has(http2.FlagHeadersPadded) {
+		if pad = int(at[0]); pad > length {
+			return 0, 0, c.failf(http2.ErrCodeFrameSize, "client sent padded HEADERS frame with incorrect length: %d, padding: %d", length, pad)
+		}
+		length -= pad
+		at = at[1:]
+	}
+	if len(at) > 0 && binary.BigEndian.Uint32(at)&(1<<31-1) == h.StreamID {
+		return 0, 0, c.failf(http2.ErrCodeProtocol, "client sent HEADERS frame for stream %d with incorrect dependency", h.StreamID)
+	}
+	return length, pad, goOn
 }
 
 // badBlock says what is wrong with compressed fields.
 func (c *conn) badBlock(err error) turn {
-	var index hpack.InvalidIndexError
+	code := http2.ErrCodeCompression
 	switch {
-	case errors.Is(err, hpack.ErrStringLength):
-		return c.fail(http2.ErrCodeEnhanceYourCalm, "client sent too large header field")
-	case errors.As(err, &index):
-		return c.failf(http2.ErrCodeCompression, "client sent invalid hpack table index %d", int(index))
-	case errors.Is(err, hpack.ErrInvalidHuffman):
-		return c.fail(http2.ErrCodeCompression, "client sent invalid encoded header field")
+	case errors.Is(err, h2.ErrString):
+		code = http2.ErrCodeEnhanceYourCalm
+	case errors.Is(err, h2.ErrShort):
+		code = http2.ErrCodeFrameSize
 	}
-	return c.fail(http2.ErrCodeCompression, "client sent invalid header block")
+	return c.fail(code, "client sent "+err.Error())
 }
 
 // openBlock begins a head: of a new stream, of one that is not served, or trailers.
@@ -115,7 +139,7 @@ func (c *conn) openBlock(h http2.FrameHeader) turn {
 		return c.fail(http2.ErrCodeFrameSize, "client sent HEADERS frame with empty header block")
 	}
 	c.block = block{id: h.StreamID, end: h.Flags.Has(http2.FlagHeadersEndStream), left: c.head.LargeSize * c.head.LargeBuffers}
-	c.fields.SetMaxStringLength(c.head.LargeSize)
+	c.fields.Limit(c.head.LargeSize)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.streams[h.StreamID]; s != nil && !s.in.closed && c.block.end {
@@ -176,9 +200,9 @@ func (c *conn) openStream(h http2.FrameHeader) turn {
 }
 
 // field takes one field of a head.
-func (c *conn) field(f hpack.HeaderField) {
+func (c *conn) field(name, value string) {
 	b := &c.block
-	n := len(f.Name) + len(f.Value)
+	n := len(name) + len(value)
 	if n > b.left {
 		b.large, b.left = true, 0
 		return
@@ -186,10 +210,10 @@ func (c *conn) field(f hpack.HeaderField) {
 	b.left -= n
 	c.count.payload += int64(n)
 	switch {
-	case f.Name == "":
+	case name == "":
 		b.nameless = true
 	case b.stream != nil:
-		b.stream.field(f.Name, f.Value)
+		b.stream.field(name, value)
 	}
 }
 

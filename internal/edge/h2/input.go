@@ -75,10 +75,13 @@ func (c *conn) learn() {
 	c.outTotal, c.outPayload, c.answered = 0, 0, 0
 }
 
+// begun reports whether a frame or a head is there in part. The reader asks.
+func (c *conn) begun() bool { return c.inside || c.block.id != 0 }
+
 // patience is until when the client may say nothing; 0: for ever. c is locked, and the reader asks.
 func (c *conn) patience() (until limitgate.Time, t time.Duration) {
 	switch {
-	case c.block.stream != nil || c.inside && c.live == 0:
+	case c.block.stream != nil || c.begun() && c.live == 0:
 		t = c.head.HeaderTimeout
 		return c.blockedAt + limitgate.Time(t), t
 	case c.live == 0:
@@ -131,7 +134,7 @@ func (c *conn) expire() error {
 		s.timedOut = true
 		c.drop(s, request.Fault{Status: 408, Log: "client timed out (110: Connection timed out) while processing HTTP/2 connection"})
 		return nil
-	case c.inside:
+	case c.begun():
 		return errTimeout
 	}
 	return errIdle

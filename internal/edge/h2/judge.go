@@ -197,6 +197,10 @@ func (s *stream) judge(end bool) {
 		h.refuse(400, "client sent no :method header")
 	case h.scheme == nil:
 		h.refuse(400, "client sent no :scheme header")
+	case len(h.scheme) == 0:
+		h.refuse(400, "client sent empty :scheme header")
+	case !validScheme(h.scheme):
+		h.refuse(400, "client sent invalid :scheme header: \"%s\"", h.scheme)
 	case len(h.path) == 0:
 		h.refuse(400, "client sent no :path header")
 	case string(r.Method) == "CONNECT":
@@ -234,6 +238,19 @@ func (s *stream) judge(end bool) {
 		return
 	}
 	r.URI, r.Args = path, args
+}
+
+// validScheme reports whether a scheme, which is not empty, is one (ngx_http_v2_parse_scheme).
+func validScheme(scheme []byte) bool {
+	for i, c := range scheme {
+		switch {
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+		case i > 0 && (c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.'):
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // joinCookies makes one field of the pieces that a cookie may come in.

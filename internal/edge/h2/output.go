@@ -204,6 +204,7 @@ func (s *stream) send(p []byte, end bool) error {
 		c.out.buf = append(h2.AppendHeader(c.out.buf, n, http2.FrameData, flags, s.id), p[:n]...)
 		c.sentBytes(h2.HeaderLen+n, n)
 		a.sent += int64(h2.HeaderLen + n)
+		a.headSize += h2.HeaderLen
 		a.closed = last
 		if p = p[n:]; len(p) == 0 {
 			c.grant()

@@ -55,7 +55,7 @@ func Compile(env *phase.Env, s *conf.Scope) phase.Handler {
 		for i := range list {
 			m := &list[i]
 			m.settle()
-			env.Limits.Add(&known{m, phase.LimitAbout{Directive: m.group.kind.String(), Zone: m.zone, At: m.at, DryRun: m.group.dryRun, Key: m.keyText}})
+			env.Limits.Add(&known{m, phase.LimitAbout{Directive: m.group.kind.String(), Zone: m.zone, At: m.at, DryRun: m.group.dryRun, Key: m.keyText, Partly: m.split != nil}})
 		}
 	}
 	return h

@@ -18,7 +18,7 @@ func (m *limit) count(r *request.Request, d *limitgate.Decision, key string, dry
 	}
 	o, wait := meter.Passed, time.Duration(0)
 	if d.Outcome != limitgate.Passed || d.Wait != 0 || dryRun {
-		o, wait = outcomeOf(d, dryRun)
+		o, wait = outcomeOf(d, dryRun, !m.group.dryRun)
 	}
 	m.meter.Count(r.Now, r.Conn.Serial, o, key, wait)
 }
@@ -31,8 +31,8 @@ func (l *legs) count(r *request.Request, dryRun, admitted bool) {
 	}
 }
 
-// outcomeOf is what a decision counts as, and how long who is delayed waits.
-func outcomeOf(d *limitgate.Decision, dryRun bool) (o meter.Outcome, wait time.Duration) {
+// outcomeOf is what a decision counts as, and how long who is delayed waits. In dry run others than these keys may be limited in earnest.
+func outcomeOf(d *limitgate.Decision, dryRun, others bool) (o meter.Outcome, wait time.Duration) {
 	switch d.Fallback() {
 	case limitgate.FailOpen:
 		return meter.Open, 0
@@ -41,7 +41,10 @@ func outcomeOf(d *limitgate.Decision, dryRun bool) (o meter.Outcome, wait time.D
 	case limitgate.FailLocal:
 		o = meter.LocalPassed
 	}
-	if dryRun {
+	switch {
+	case dryRun && others:
+		o = meter.WatchedPassed
+	case dryRun:
 		o = meter.DryPassed
 	}
 	switch wait = d.Delay(); {

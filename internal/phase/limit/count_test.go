@@ -34,8 +34,13 @@ func TestOutcomes(t *testing.T) {
 		{"open", d{}.By(limitgate.FailOpen), false, meter.Open, 0},
 		{"closed", d{Outcome: limitgate.Rejected}.By(limitgate.FailClosed), false, meter.Closed, 0},
 	} {
-		if got, wait := outcomeOf(&c.d, c.dryRun); got != c.want || wait != c.wait {
+		if got, wait := outcomeOf(&c.d, c.dryRun, false); got != c.want || wait != c.wait {
 			t.Errorf("%s: got %v, wait %v; want %v, %v", c.name, got, wait, c.want, c.wait)
+		}
+	}
+	for outcome, want := range map[limitgate.Outcome]meter.Outcome{limitgate.Passed: meter.WatchedPassed, limitgate.Rejected: meter.WatchedRefused} {
+		if got, _ := outcomeOf(&d{Outcome: outcome}, true, true); got != want {
+			t.Errorf("%v of a key that is only watched: got %v, want %v", outcome, got, want)
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/tempfile"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
 )
 
@@ -39,7 +40,7 @@ func Config(t testing.TB, text string) (*conf.Scope, *phase.Env) {
 		t.Fatal(err)
 	}
 	c, errs := conf.Load(conf.Options{Path: file})
-	env := &phase.Env{Vars: vars.NewTable(vars.Facts{}), Errors: errs, Now: Now}
+	env := &phase.Env{Vars: vars.NewTable(vars.Facts{}), Errors: errs, Now: Now, Sessions: tlsconf.NewSessions(Now)}
 	return c.HTTP(), env
 }
 

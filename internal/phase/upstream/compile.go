@@ -7,6 +7,7 @@ import (
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 )
 
 // Open makes the groups of the upstream blocks of an http block; names are looked up. The set belongs to the program that
@@ -58,11 +59,10 @@ func (s *Set) compileProxy(env *phase.Env, scope *conf.Scope) *Handler {
 	if !ok {
 		return nil
 	}
-	if pass.TLS {
-		env.Errors.Add(d.At(0), "https protocol requires SSL support", "upstreams are reached over http:// only")
-		return nil
-	}
 	h := &Handler{set: s}
+	if pass.TLS || pass.Vars {
+		h.tls = tlsconf.CompileUpstream(env.TLS(), scope, "proxy_ssl_")
+	}
 	if pass.Vars {
 		text := env.Vars.CompileWord(d.Args[0], env.Errors)
 		if text == nil {
@@ -90,7 +90,8 @@ func (h *Handler) compileTimeouts(env *phase.Env, scope *conf.Scope, family stri
 // compileTarget fills in a target without variables.
 func (s *Set) compileTarget(env *phase.Env, scope *conf.Scope, pass conf.ProxyPass, h *Handler) bool {
 	t := &h.target
-	host, port := proxyNames(pass.Target, pass.Named)
+	host, port := proxyNames(pass.Target, pass.Named, defaultPort(pass.TLS))
+	t.secure = pass.TLS
 	t.host, t.port, t.uri = []byte(host), []byte(port), []byte(pass.URI)
 	if pass.URI != "" {
 		t.skip = len(prefix(scope))

@@ -4,6 +4,7 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/phase"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 )
 
 // compileCalls compiles a grpc_pass.
@@ -19,10 +20,10 @@ func (s *Set) compileCalls(env *phase.Env, scope *conf.Scope) *Handler {
 	if !ok {
 		return nil
 	}
-	if pass.TLS {
-		env.Errors.Add(d.At(0), "grpcs protocol requires SSL support", "upstreams are reached over grpc:// only")
-		return nil
+	if pass.TLS || pass.Vars {
+		h.tls = tlsconf.CompileUpstream(env.TLS(), scope, "grpc_ssl_", "h2")
 	}
+	h.calls.secure = pass.TLS
 	if pass.Vars {
 		text := env.Vars.CompileWord(d.Args[0], env.Errors)
 		if text == nil {

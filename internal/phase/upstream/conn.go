@@ -32,6 +32,8 @@ type conn struct {
 	rd, wr deadline
 	raw    rawConn // the quick way, where the platform has one
 
+	line *cable       // below TLS; nil: the connection is not encrypted
+	key  string       // of TLS: whose requests may use it
 	link *h2link.Link // what it is used through, where it is one for calls; nil: HTTP/1
 }
 
@@ -55,7 +57,7 @@ func (c *conn) close() {
 	if c.link != nil {
 		c.link.End()
 	}
-	_ = c.nc.Close() // nothing more is expected of it
+	c.hangUp()
 }
 
 // spent reports whether a kept connection can't carry another request.
@@ -63,7 +65,7 @@ func (c *conn) spent() bool {
 	if c.link != nil {
 		return !c.link.Usable()
 	}
-	return c.dead()
+	return c.dead() || c.buffered()
 }
 
 // interrupt ends the reads and writes that wait, and those that will.
@@ -113,6 +115,9 @@ func (c *conn) read(w *waiter, b []byte, limit time.Duration) (int, error) {
 		if n > 0 {
 			return n, nil
 		}
+		if errors.Is(err, io.ErrUnexpectedEOF) { // in the middle of what TLS sends at a time
+			err = io.EOF
+		}
 		if !isTimeout(err) {
 			if err == nil {
 				err = io.ErrNoProgress
@@ -128,16 +133,25 @@ func (c *conn) read(w *waiter, b []byte, limit time.Duration) (int, error) {
 
 // write writes all of b, giving up when nothing could be written for limit.
 func (c *conn) write(w *waiter, b []byte, limit time.Duration) (int, error) {
+	if c.line != nil {
+		c.line.writer(w, limit)
+		return c.nc.Write(b)
+	}
+	return c.push(c.nc, w, b, limit)
+}
+
+// push is write on a socket.
+func (c *conn) push(nc socket, w *waiter, b []byte, limit time.Duration) (int, error) {
 	total := 0
 	end := w.now() + limitgate.Time(limit)
 	for {
 		if c.wr.due(end) {
-			_ = c.nc.SetWriteDeadline(time.Now().Add(time.Duration(end - w.now()))) // the write tells of a closed connection
+			_ = nc.SetWriteDeadline(time.Now().Add(time.Duration(end - w.now()))) // the write tells of a closed connection
 		}
 		if w.left() {
 			return total, errLeft
 		}
-		n, err := c.nc.Write(b[total:])
+		n, err := nc.Write(b[total:])
 		if total += n; err == nil {
 			return total, nil
 		}

@@ -95,7 +95,7 @@ func rawWrite(fd uintptr, b []byte) (int, syscall.Errno) {
 // roundTrip writes all of out and reads the first bytes of the answer into in. sent is how much of out was written.
 func (c *conn) roundTrip(w *waiter, now limitgate.Time, out, in []byte, sendLimit, readLimit time.Duration) (sent, n int, err error) {
 	t := &c.raw
-	if t.rc == nil {
+	if t.rc == nil || c.line != nil {
 		return c.writeRead(w, out, in, sendLimit, readLimit)
 	}
 	t.out, t.in, t.n, t.state, t.err = out, in, 0, rawWriting, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/limitgate/limitgate/internal/h2link"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 )
 
 // exchange is one request at an upstream. It belongs to the goroutine that serves the request, but for what is said
@@ -27,10 +28,11 @@ type exchange struct {
 	charset  []byte         // that the answer wants (X-Accel-Charset)
 
 	place place
-	uri   []byte // in out
-	out   []byte // the request's head, and what of its body is sent with it
-	body  []byte // of proxy_set_body
-	more  bool   // the client is still sending the body: it is pumped
+	shake *tlsconf.Handshake // with each peer; nil: connections are not encrypted
+	uri   []byte             // in out
+	out   []byte             // the request's head, and what of its body is sent with it
+	body  []byte             // of proxy_set_body
+	more  bool               // the client is still sending the body: it is pumped
 
 	stored bool // the body was read, and is too large to go out with the head: it is pumped, too
 	partly bool // the peer does not have the whole body
@@ -87,7 +89,7 @@ func (x *exchange) begin(h *Handler, r *request.Request) {
 	x.out, x.more, x.stored, x.partly = x.out[:0], false, false, false
 	x.peer, x.c, x.kept, x.fresh, x.sent, x.waiting = nil, nil, false, false, false, false
 	x.start, x.end, x.first = 0, 0, 0
-	r.Upstream = r.Upstream[:0]
+	r.Upstream, r.Behind = r.Upstream[:0], nil
 	x.gone.Store(false)
 	if len(x.small) < h.headRoom {
 		x.small = make([]byte, h.headRoom)
@@ -112,6 +114,7 @@ func (x *exchange) release() {
 	if cap(x.out) > 2*bodyBuffer {
 		x.out = nil
 	}
+	x.shake = nil
 	x.h, x.r, x.place, x.near, x.uri, x.in, x.charset, x.call = nil, nil, place{}, local{}, nil, nil, nil, call{}
 	x.set.exchanges.Put(x)
 }
@@ -176,6 +179,7 @@ func (x *exchange) serve() phase.Next {
 	} else {
 		x.build() // before there is an attempt that variables in it could tell of
 	}
+	x.prepare()
 	x.bind()
 	x.separate()
 	x.watch()
@@ -272,7 +276,11 @@ const careful = 20 * time.Millisecond
 // connect gets a connection to the chosen peer, a kept one where there is one.
 func (x *exchange) connect() *fault {
 	if k := x.choice.g.idle; k != nil && !x.fresh {
-		for c := k.take(x.peer, x.h.calls != nil); c != nil; c = k.take(x.peer, x.h.calls != nil) {
+		calls, key := x.h.calls != nil, ""
+		if x.shake != nil {
+			key = x.shake.Key()
+		}
+		for c := k.take(x.peer, calls, key); c != nil; c = k.take(x.peer, calls, key) {
 			x.trusted = c.link == nil && time.Duration(x.begun-c.since) <= careful && !c.doubtful && x.repeatable() && !x.more && !x.stored
 			if !x.trusted && c.spent() {
 				c.close()
@@ -294,6 +302,9 @@ func (x *exchange) connect() *fault {
 	err := error(errLeft)
 	if !x.gone.Load() { // looked at after stop is set: Cancel says so first
 		c, err = dial(ctx, x.peer, dialing{near: x.near.addr, probe: x.h.probe}, x.begun)
+		if err == nil && x.shake != nil {
+			err = c.secure(ctx, x.shake, time.Unix(0, int64(x.set.now())))
+		}
 	}
 	x.mu.Lock()
 	x.stop = nil

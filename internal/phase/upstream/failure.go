@@ -20,6 +20,7 @@ type fault struct {
 	level  errorlog.Level
 	log    string // in nginx's words
 	doing  string // what was being done, as the log says it
+	named  bool   // of a faultOurs: there was a peer already
 }
 
 type faultKind uint8
@@ -51,6 +52,9 @@ const (
 
 // connectFault says why there is no connection (ngx_event_connect_peer, ngx_http_upstream_test_connect).
 func (x *exchange) connectFault(ctx context.Context, err error) *fault {
+	if shake := (*shakeError)(nil); errors.As(err, &shake) {
+		return x.shakeFault(ctx, err)
+	}
 	f := &fault{level: errorlog.Error, doing: connecting}
 	var e syscall.Errno
 	switch {
@@ -129,7 +133,7 @@ func (x *exchange) ioFault(err error, call string) *fault {
 	case errors.Is(err, io.EOF):
 		f.kind, f.log = faultClosed, closedEarly
 	default:
-		f.log = call + " failed (" + errorlog.Errno(err) + ")"
+		f.log = x.failure(call, err)
 	}
 	return f
 }
@@ -183,7 +187,9 @@ func (x *exchange) failed(f *fault) (next phase.Next, again bool) {
 	case faultOurs:
 		x.logf(f.level, "%s%s", f.log, f.doing)
 		x.giveBack(false)
-		x.attempt().Addr = []byte{} // nginx has not named its peer yet
+		if !f.named {
+			x.attempt().Addr = []byte{} // nginx has not named its peer yet
+		}
 		x.r.Fail(f.answer())
 		return phase.Fail, false
 	}
@@ -277,5 +283,8 @@ func (x *exchange) setURL() {
 	if x.peer != nil && x.peer.unix != "" || len(a.Addr) > 5 && string(a.Addr[:5]) == "unix:" {
 		b = append(b, ':')
 	}
-	a.URL = append(b, x.uri...)
+	if x.h.calls == nil { // nginx tells no path of a call
+		b = append(b, x.uri...)
+	}
+	a.URL = b
 }

@@ -23,13 +23,14 @@ type idle struct {
 	closed bool
 }
 
-// take returns the connection to p's address that was put last, for calls or for other requests; nil when there is none.
-func (k *idle) take(p *peer, calls bool) *conn {
+// take returns the connection to p's address that was put last, for calls or for other requests, with a key of TLS; nil when
+// there is none.
+func (k *idle) take(p *peer, calls bool, key string) *conn {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := len(k.conns) - 1; i >= 0; i-- {
 		c := k.conns[i]
-		if (c.link != nil) != calls || c.peer != p && (c.peer.addr != p.addr || c.peer.unix != p.unix) {
+		if (c.link != nil) != calls || c.key != key || c.peer != p && (c.peer.addr != p.addr || c.peer.unix != p.unix) {
 			continue
 		}
 		copy(k.conns[i:], k.conns[i+1:])

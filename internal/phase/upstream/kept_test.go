@@ -171,10 +171,10 @@ func TestIdleIsBoundedAndEnds(t *testing.T) {
 	if !isClosed(farA) || isClosed(farB) || isClosed(farC) {
 		t.Error("a full cache must close the connection that has been idle longest")
 	}
-	if got := k.take(p, false); got != c {
+	if got := k.take(p, false, ""); got != c {
 		t.Errorf("take: got %p, want the one put last for this peer, %p", got, c)
 	}
-	if got := k.take(p, false); got != nil {
+	if got := k.take(p, false, ""); got != nil {
 		t.Errorf("take: got %p, want none", got)
 	}
 	c.used = 10

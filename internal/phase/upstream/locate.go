@@ -20,7 +20,7 @@ func (x *exchange) locate() (phase.Next, bool) {
 		return x.locateCall()
 	}
 	if t.text == nil {
-		x.place = place{group: t.group, uri: t.uri, skip: t.skip}
+		x.place = place{group: t.group, uri: t.uri, skip: t.skip, secure: t.secure}
 		x.r.ProxyHost, x.r.ProxyPort = t.host, t.port
 		x.walk(t.group)
 		return phase.Continue, true
@@ -30,23 +30,27 @@ func (x *exchange) locate() (phase.Next, bool) {
 	url := r.Keep(x.out)
 	x.out = x.out[:0]
 	r.ProxyHost, r.ProxyPort = []byte{}, []byte{}
-	rest := url[min(len(url), len(scheme)):]
-	if len(rest) == 0 || !header.EqualFold(url[:len(scheme)], scheme) {
+	begins := func(with string) bool { return len(url) > len(with) && header.EqualFold(url[:len(with)], with) }
+	rest, secure := url[min(len(url), len(scheme)):], begins(schemeSecure)
+	switch {
+	case secure:
+		rest = url[len(schemeSecure):]
+	case !begins(scheme):
 		r.Logf(errorlog.Error, "invalid URL prefix in \"%s\"", url)
 		return x.refuse(500)
 	}
-	e, uri, fault := conf.ParseURL(string(rest), defaultPort)
+	e, uri, fault := conf.ParseURL(string(rest), defaultPort(secure))
 	if fault != "" {
 		r.Logf(errorlog.Error, "%s in upstream \"%s\"", fault, rest)
 		return x.refuse(500)
 	}
-	host, port := proxyNames(e, string(bytes.TrimSuffix(rest, []byte(uri))))
+	host, port := proxyNames(e, string(bytes.TrimSuffix(rest, []byte(uri))), defaultPort(secure))
 	r.ProxyHost, r.ProxyPort = []byte(host), []byte(port)
 	g := x.set.find(e)
 	if uri != "" && uri[0] == '?' {
 		uri = "/" + uri
 	}
-	return x.setOut(place{group: g, uri: []byte(uri), whole: uri != ""}, e)
+	return x.setOut(place{group: g, uri: []byte(uri), whole: uri != "", secure: secure}, e)
 }
 
 // setOut begins the walk to a place that variables made, or notes that its name is to be looked up.
@@ -141,14 +145,13 @@ func (x *exchange) locateCall() (phase.Next, bool) {
 		return phase.Continue, true
 	}
 	x.out = t.text.Append(r, x.out) // not in use yet; evaluating may use request memory
-	rest := r.Keep(x.out)
+	rest, secure := r.Keep(x.out), false
 	x.out = x.out[:0]
 	switch {
 	case len(rest) > len(schemeCalls) && header.EqualFold(rest[:len(schemeCalls)], schemeCalls):
 		rest = rest[len(schemeCalls):]
 	case len(rest) > len(schemeSecureCalls) && header.EqualFold(rest[:len(schemeSecureCalls)], schemeSecureCalls):
-		r.Logf(errorlog.Error, "grpcs protocol requires SSL support")
-		return x.refuse(500)
+		rest, secure = rest[len(schemeSecureCalls):], true
 	}
 	e, fault := conf.ParseEndpoint(string(rest), 0)
 	if fault != "" {
@@ -161,12 +164,14 @@ func (x *exchange) locateCall() (phase.Next, bool) {
 		r.Logf(errorlog.Error, "no port in upstream \"%s\"", e.Host)
 		return x.refuse(500)
 	}
-	return x.setOut(place{group: g, host: callHost(e, string(rest))}, e)
+	return x.setOut(place{group: g, host: callHost(e, string(rest)), secure: secure}, e)
 }
 
 // scheme returns what the URL of the upstream begins with, with room for the rest.
 func (x *exchange) scheme() []byte {
 	switch {
+	case x.h.calls == nil && x.place.secure:
+		return []byte(schemeSecure)
 	case x.h.calls == nil:
 		return []byte(scheme)
 	case x.place.secure:

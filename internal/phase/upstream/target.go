@@ -26,11 +26,12 @@ type target struct {
 	text Text // nil: fixed
 
 	// A fixed target.
-	group *group
-	host  []byte // $proxy_host
-	port  []byte // $proxy_port
-	uri   []byte // "": the request's own
-	skip  int    // of the request's path, that uri stands for: the location's length
+	group  *group
+	host   []byte // $proxy_host
+	port   []byte // $proxy_port
+	uri    []byte // "": the request's own
+	secure bool   // https
+	skip   int    // of the request's path, that uri stands for: the location's length
 }
 
 // place is a target in one request.
@@ -42,17 +43,25 @@ type place struct {
 	whole bool // uri is the request's target as it is, nothing is put behind it
 
 	host   []byte // of a call: :authority
-	secure bool   // likewise: grpcs
+	secure bool   // https, grpcs
 }
 
 const (
-	scheme      = "http://"
-	defaultPort = 80
+	scheme       = "http://"
+	schemeSecure = "https://"
 )
+
+// defaultPort is the port of a scheme.
+func defaultPort(secure bool) int {
+	if secure {
+		return 443
+	}
+	return 80
+}
 
 // proxyNames returns what $proxy_host and $proxy_port are for an address (ngx_http_proxy_set_vars). named is the address as
 // it was written.
-func proxyNames(e conf.Endpoint, named string) (host, port string) {
+func proxyNames(e conf.Endpoint, named string, defaultPort int) (host, port string) {
 	switch {
 	case e.Unix != "":
 		return "localhost", ""

@@ -31,6 +31,7 @@ func (x *exchange) tunnel() phase.Next {
 	}
 	t := &tunnel{x: x, head: x.in[x.start:x.end]}
 	t.active.Store(int64(x.set.now()))
+	x.c.line.writer(nil, 0)
 	_ = x.c.nc.SetDeadline(time.Time{}) // the reads below tell of a closed connection
 	if err := r.Stream.Tunnel(t); errors.Is(err, errTimeout) {
 		x.logf(errorlog.Error, "%s while proxying upgraded connection", timedOut)
@@ -92,4 +93,7 @@ func (t *tunnel) Interrupt() {
 }
 
 // Close closes the connection.
-func (t *tunnel) Close() error { return t.x.c.nc.Close() }
+func (t *tunnel) Close() error {
+	t.x.c.hangUp()
+	return nil
+}

@@ -9,14 +9,16 @@ import (
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/tempfile"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 )
 
 // Handler is one scope's proxy_pass or grpc_pass. It is immutable and serves many goroutines.
 type Handler struct {
 	set      *Set
 	target   target
-	calls    *calls   // of grpc_pass; nil: proxy_pass
-	resolver resolver // of names that variables make
+	tls      *tlsconf.Upstream // nil: no target is behind TLS
+	calls    *calls            // of grpc_pass; nil: proxy_pass
+	resolver resolver          // of names that variables make
 
 	// The request on its way out.
 	head     *head
