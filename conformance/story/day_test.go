@@ -42,6 +42,7 @@ func (s *story) canary() {
 	s.reload()
 	time.Sleep(700 * time.Millisecond)
 	s.holds(s.run(storyStatus), `login: running, enforced for 5% of the keys`)
+	s.holds(s.run(`curl -s http://127.0.0.1:9100/metrics | grep '^limitgate_rollout_\(share\|phase\)' | grep -v ' 0$'`), `limitgate_rollout_share\{rollout="login"\} 0\.05`)
 	var second rolling
 	waits(s.t, "the second step", func() bool { second = s.rollout(); return second.Share == "25%" || second.Phase != "running" })
 	s.want(second.Share == "25%", "got %+v, want the second step", second)
@@ -165,9 +166,9 @@ func (s *story) enforce() {
 	for addr := range c.addrs {
 		s.t.Errorf("customer %s was refused", addr)
 	}
-	s.tell(`%.0f logins a second, and it is a quiet evening: %.1f %% of the customers get in, and the p99 of a check is %s, as against %s without bots and %s in the night
-		before. Of the bots' requests %.1f %% are refused, each with 429 and a Retry-After; %.0f refusals so far. The application sees the rest and answers them 401.`,
-		now.offered, c.good(), ms(now.app), ms(quiet.app), ms(hurt.app), b.refused(), n["refused"])
+	s.tell(`%s logins a second, and it is a quiet evening: %.1f %% of the customers get in, and the p99 of a check is %s, as against %s without bots and %s in the night
+		before. Of the bots' requests %.1f %% are refused, each with 429 and a Retry-After; %s refusals in this wave. The application sees the rest and answers them 401.`,
+		thousands(now.offered), c.good(), ms(now.app), ms(quiet.app), ms(hurt.app), b.refused(), thousands(n["refused"]))
 	s.badReload()
 }
 
@@ -213,7 +214,7 @@ func (s *story) rollback() {
 	s.want(len(numbers) >= 2 && strings.Contains(list, "refused  "), "got\n%s\nwant at least two numbers and a refusal", list)
 	bad, was := numbers[len(numbers)-1], numbers[len(numbers)-2]
 	s.holds(s.fails(fmt.Sprintf("limitgate diff %s %s -c %s", was, bad, storyConf)), `trusted proxies .*- 127\.0\.0\.2`)
-	s.tell("Everybody is one client again, this time in earnest. Back first, understanding later:")
+	s.tell("Number 6 is not in the list: it was refused, and stands at the end. Everybody is one client again, this time in earnest. Back first, understanding later:")
 	s.holds(s.run("limitgate rollback --watch 2s -c "+storyConf), `number `+was+` is active again`, `nothing is worse: \d+ requests since`)
 	st = s.pass(s.calm)
 	c, b := s.measured("after the rollback", st)
@@ -226,8 +227,9 @@ func (s *story) rollback() {
 	s.holds(s.run("limitgate history -c "+storyConf+" | tail -n 3"), `rollback to `+was, `warning: `)
 	s.run(fmt.Sprintf("limitgate history show %s -c %s | sed 1d > /etc/limitgate/new.conf && mv /etc/limitgate/new.conf %s", was, storyConf, storyConf))
 	s.reload()
-	out := s.run("limitgate history -c " + storyConf + " | tail -n 1")
+	out := s.run("limitgate history -c " + storyConf + " | tail -n 2")
 	s.want(!strings.Contains(out, "warning"), "the disk is still another:\n%s", out)
+	s.tell("No limit changed, and the warning is gone: what runs is what a restart would read.")
 }
 
 // activeNumbers are those of what became active.
@@ -244,7 +246,7 @@ func (s *story) end() {
 	s.head("The figures")
 	s.b.WriteString("\n| stage | requests a second | customers that get in | p99 of a check | p99 of a customer | bots refused |\n|---|---|---|---|---|---|\n")
 	for _, f := range s.figures {
-		fmt.Fprintf(&s.b, "| %s | %.0f | %.1f %% | %s | %s | %s |\n", f.stage, f.offered, f.good, ms(f.app), ms(f.user), f.bots)
+		fmt.Fprintf(&s.b, "| %s | %s | %.1f %% | %s | %s | %s |\n", f.stage, thousands(f.offered), f.good, ms(f.app), ms(f.user), f.bots)
 	}
 	s.tell(`The p99 of a check is the application's own; that of a customer goes through the balancer and the gateway, and counts those who got in. "make story" measures
 		them again: the test is in conformance/story.`)

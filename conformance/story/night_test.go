@@ -45,9 +45,9 @@ func (s *story) flood1() {
 	s.want(c.status[429]+b.status[429] == 0, "got %d refusals by a limit in dry run", c.status[429]+b.status[429])
 	row := s.figures[len(s.figures)-1]
 	s.want(row.offered > 0.75*(customerRate+officeRate+s.flood), "got %.0f logins a second: this machine is too busy for a flood", row.offered)
-	s.tell(`The logins go from %d a second to %.0f. The application can do %.0f; what it can't take waits, and what has waited for half a second is told
+	s.tell(`The logins go from %d a second to %s. The application can do %.0f; what it can't take waits, and what has waited for half a second is told
 		503. The p99 of a check goes to %s. Of a hundred customers %.0f get in. Somebody's phone rings. The first question is always the same: who is it?`,
-		customerRate+officeRate, row.offered, float64(s.workers)/s.work.Seconds(), ms(row.app), c.good())
+		customerRate+officeRate, thousands(row.offered), float64(s.workers)/s.work.Seconds(), ms(row.app), c.good())
 	waits(s.t, "that the gateway finds the balancer", func() bool {
 		out, err := s.quiet("curl -s http://127.0.0.1:9100/metrics")
 		return err == nil && strings.Contains(out, `limitgate_findings{kind="one_address"} 1`)
@@ -59,7 +59,7 @@ func (s *story) flood1() {
 		customer, and the bots with them: that it was in dry run is what saved the evening.`)
 	s.tell(`The gateway noticed by itself. The warning stands in the error log, once an hour at most, and in a metric that can ring a phone before anybody
 		does (examples/monitoring/alerts.yml):`)
-	s.run(`grep 'from one address' ` + storyLog + `error.log | cut -c1-120`)
+	s.run(`grep 'from one address' ` + storyLog + `error.log`)
 	s.run(`curl -s http://127.0.0.1:9100/metrics | grep 'findings.*one_address'`)
 	n := s.decisions(s.run(storyMetrics))
 	share := 100 * n["dry_run_refused"] / (n["dry_run_refused"] + n["dry_run_passed"])
@@ -83,7 +83,7 @@ func (s *story) mended() {
 	top := s.run(storyTop + " | head -n 20")
 	s.holds(top, `(?m)^ +192\.0\.2\.\d+ `)
 	s.want(!strings.Contains(top, "198.18.0.99"), "what bots write into X-Forwarded-For is believed:\n%s", top)
-	s.tell(`There they are, each of them over and over. The balancer's row is what was counted before; it halves every minute. Nobody is refused yet, and nobody should
+	s.tell(`There they are, each of them over and over. The balancer's row is what was counted before the reload; it halves every minute. Nobody is refused yet, and nobody should
 		be: ten a second for each of %d bots would still be %d a second, and the application has room for %.0f.`, s.bots, 10*s.bots, float64(s.workers)/s.work.Seconds()-customerRate-officeRate)
 }
 
@@ -136,7 +136,7 @@ func (s *story) dryRun() {
 	s.t.Logf("dry run: the gateway counts %.0f of %.0f, replay %d of %d", n["dry_run_refused"], all, r.Total.DryRefused.Max, r.Requests)
 	off := math.Abs(n["dry_run_refused"] - float64(r.Total.DryRefused.Max))
 	s.want(counted > 40 && off < 20+0.03*n["dry_run_refused"], "the gateway would have refused %.0f, replay says %d", n["dry_run_refused"], r.Total.DryRefused.Max)
-	s.tell(`Of the %.0f logins of this wave the limit would have refused %.1f %%. Replay on the log of the same minutes says %.1f %%: what it said about the night can be believed.`, all, counted, replayed)
+	s.tell(`Of the %s logins of this wave the limit would have refused %.1f %%. Replay on the log of the same minutes says %.1f %%: what it said about the night can be believed.`, thousands(all), counted, replayed)
 }
 
 // metrics are what storyMetrics prints, without a word on the page.

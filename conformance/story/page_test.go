@@ -243,3 +243,12 @@ func (p *page) finish(rewrite bool) {
 
 // ms writes a time as the page does.
 func ms(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+
+// thousands writes a count as the page does.
+func thousands(n float64) string {
+	text := fmt.Sprintf("%.0f", n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
