@@ -122,6 +122,7 @@ type Request struct {
 	ProxyPort []byte    // both in configuration or request memory
 	Attempts  []Attempt // at an upstream, in order
 	Upstream  []Header  // header fields of the last upstream answer ($upstream_http_*), in request memory
+	Behind    []Header  // what came behind its body ($upstream_trailer_*), likewise; nil of HTTP/1
 
 	Response Response
 	Staller  Staller // nil: nobody wants to know

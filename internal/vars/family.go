@@ -23,7 +23,9 @@ func family(name string) Variable {
 		{"sent_trailer_", func(n string) Variable {
 			return func(r *request.Request, dst []byte) ([]byte, bool) { return appendFields(dst, r.Response.Trailers, n) }
 		}},
-		{"upstream_trailer_", func(string) Variable { return none }}, // nginx reads none of an HTTP upstream either
+		{"upstream_trailer_", func(n string) Variable { // of a call: nginx reads none of an HTTP upstream either
+			return func(r *request.Request, dst []byte) ([]byte, bool) { return appendFields(dst, r.Behind, n) }
+		}},
 		{"upstream_http_", func(n string) Variable {
 			return func(r *request.Request, dst []byte) ([]byte, bool) { return appendFields(dst, r.Upstream, n) }
 		}},

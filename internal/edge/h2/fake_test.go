@@ -36,6 +36,7 @@ type site struct {
 	held     atomic.Int64
 	under    atomic.Int64 // requests under way
 	served   atomic.Int64
+	ended    atomic.Int64 // connections
 	serial   atomic.Uint64
 	done     sync.WaitGroup
 
@@ -103,6 +104,7 @@ func (s *site) accept() {
 }
 
 func (s *site) take(nc net.Conn) {
+	defer s.ended.Add(1)
 	defer nc.Close()
 	info := &request.Conn{Serial: s.serial.Add(1), Start: limitgate.Now()}
 	info.PeerAddr = netip.MustParseAddrPort(nc.RemoteAddr().String())

@@ -197,6 +197,7 @@ func (x *exchange) passTrailers() {
 	for _, f := range x.c.link.Trailers() {
 		h := request.Header{Name: r.Keep([]byte(f.Name)), Value: r.Keep([]byte(f.Value))}
 		h.ID = header.Lookup(h.Name)
+		r.Behind = append(r.Behind, h)
 		if !x.h.rules.hidden.has(&h) {
 			r.Response.Trailers = append(r.Response.Trailers, h)
 		}

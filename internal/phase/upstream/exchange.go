@@ -89,7 +89,7 @@ func (x *exchange) begin(h *Handler, r *request.Request) {
 	x.out, x.more, x.stored, x.partly = x.out[:0], false, false, false
 	x.peer, x.c, x.kept, x.fresh, x.sent, x.waiting = nil, nil, false, false, false, false
 	x.start, x.end, x.first = 0, 0, 0
-	r.Upstream = r.Upstream[:0]
+	r.Upstream, r.Behind = r.Upstream[:0], nil
 	x.gone.Store(false)
 	if len(x.small) < h.headRoom {
 		x.small = make([]byte, h.headRoom)

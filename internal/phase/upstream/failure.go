@@ -283,5 +283,8 @@ func (x *exchange) setURL() {
 	if x.peer != nil && x.peer.unix != "" || len(a.Addr) > 5 && string(a.Addr[:5]) == "unix:" {
 		b = append(b, ':')
 	}
-	a.URL = append(b, x.uri...)
+	if x.h.calls == nil { // nginx tells no path of a call
+		b = append(b, x.uri...)
+	}
+	a.URL = b
 }
