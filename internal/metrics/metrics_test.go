@@ -12,7 +12,9 @@ func TestNamesOfBytes(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	zones := []Zone{{Name: "good", Capacity: 1}, {Name: "a\xff\"b\\\n", Capacity: 7, Counts: meter.Counts{Unsaid: 3}}, {Name: "日本", Capacity: 2}}
-	e := New(func() Snapshot { return Snapshot{Zones: zones, Stores: []Store{{Name: "s\xfe"}}, Rollouts: []Rollout{{Name: "r\xfd"}}} })
+	e := New(func() Snapshot {
+		return Snapshot{Zones: zones, Stores: []Store{{Name: "s\xfe"}}, Rollouts: []Rollout{{Name: "r\xfd"}}}
+	})
 	if err := e.Write(&b); err != nil {
 		t.Fatal(err)
 	}
