@@ -41,7 +41,7 @@ var imports = map[string][]string{
 	"internal/admin":            {"internal/override", "internal/history", "internal/rollout"},
 	"internal/top":              {"."},
 	"internal/meter":            {".", "internal/top"},
-	"internal/metrics":          {".", "internal/meter"},
+	"internal/metrics":          {".", "internal/meter", "internal/printable"},
 	"internal/selfwatch":        {"."},
 	"internal/redact":           {"internal/conf/syntax"},
 	"internal/history":          {},
@@ -66,9 +66,9 @@ var imports = map[string][]string{
 	"internal/edge":             {"internal/errorlog", "internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
 	"internal/edge/h2":          {".", "internal/edge", "internal/request", "internal/h1", "internal/h2", "internal/header", "internal/errorlog"},
-	"internal/phase":            {".", "internal/found", "internal/conf", "internal/meter", "internal/override", "internal/rollout", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
+	"internal/phase":            {".", "internal/dns", "internal/found", "internal/conf", "internal/meter", "internal/override", "internal/rollout", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
 	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars", "internal/openssl"},
-	"internal/daemon":           {".", "internal/found", "internal/meter", "internal/metrics", "internal/redact", "internal/selfwatch", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars", "internal/history", "internal/lint", "internal/printable", "internal/edge/h2", "internal/rollout", "internal/webhook"},
+	"internal/daemon":           {".", "internal/dns", "internal/found", "internal/meter", "internal/metrics", "internal/redact", "internal/selfwatch", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars", "internal/history", "internal/lint", "internal/printable", "internal/edge/h2", "internal/rollout", "internal/webhook"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
 	"internal/virtual":          {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/heap", "internal/phase", "internal/phase/limit", "internal/pipeline", "internal/request", "internal/vars"},
@@ -97,6 +97,7 @@ var imports = map[string][]string{
 	"examples/workers":          {},
 	"examples/grpc/backend":     {},
 	"conformance":               {"internal/gatewaytest"},
+	"conformance/story":         {"internal/gatewaytest"},
 	"internal/arch":             {},
 }
 
