@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate/internal/admin"
+	"github.com/limitgate/limitgate/internal/history"
 	"github.com/spf13/cobra"
 )
 
@@ -99,6 +100,9 @@ func (f *rollbackFlags) run(w io.Writer, args []string) error {
 func watchText(s admin.Watch) string {
 	switch s.State {
 	case "good":
+		if s.Since.Requests < history.Least {
+			return fmt.Sprintf("too few requests to tell: %d since, of the %d that it takes\n", s.Since.Requests, history.Least)
+		}
 		return fmt.Sprintf("nothing is worse: %d requests since, %d failed with 5xx, %d rejected by limits\n", s.Since.Requests, s.Since.Failed, s.Since.Rejected)
 	case "worse":
 		return fmt.Sprintf("it became worse: %s; what ran before is active again, as number %d\n", s.Why, s.Returned)
