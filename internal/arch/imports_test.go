@@ -41,7 +41,7 @@ var imports = map[string][]string{
 	"internal/admin":            {"internal/override", "internal/history", "internal/rollout"},
 	"internal/top":              {"."},
 	"internal/meter":            {".", "internal/top"},
-	"internal/metrics":          {".", "internal/meter"},
+	"internal/metrics":          {".", "internal/meter", "internal/printable"},
 	"internal/selfwatch":        {"."},
 	"internal/redact":           {"internal/conf/syntax"},
 	"internal/history":          {},
@@ -97,6 +97,7 @@ var imports = map[string][]string{
 	"examples/workers":          {},
 	"examples/grpc/backend":     {},
 	"conformance":               {"internal/gatewaytest"},
+	"conformance/story":         {"internal/gatewaytest"},
 	"internal/arch":             {},
 }
 
