@@ -275,7 +275,14 @@ func (r *rollouts) save(as rights) {
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		list = append(list, r.byName[name].state)
 	}
-	err := as(func() error { return r.file.write(list) })
+	shared := false
+	err := as(func() error {
+		shared = r.file.shared()
+		return r.file.write(list)
+	})
+	if shared && !r.failing {
+		r.tell(errorlog.Alert, fmt.Sprintf("%s was written by another process, whose rollouts a start anew would take for its own: name a file for each gateway with limit_rollout_state", r.file.path))
+	}
 	if err != nil {
 		if !r.failing {
 			r.tell(errorlog.Alert, fmt.Sprintf("keeping the state of rollouts: %s; a start anew would begin from the state before", err))

@@ -238,6 +238,27 @@ func TestWhereTheStateIs(t *testing.T) {
 	}
 }
 
+// Two gateways with one file would take each other's state for their own: it is told.
+func TestStateOfTwoProcesses(t *testing.T) {
+	r := newRolled(t)
+	r.load(ofA)
+	r.act("one", "advance")
+	other := &rolled{t: t, dir: r.dir, time: r.time}
+	other.start()
+	other.load(ofA)
+	other.act("one", "advance")
+	if all := strings.Join(other.said, "\n"); strings.Contains(all, "another process") {
+		t.Errorf("the one who came last said: %s", all)
+	}
+	r.said = nil
+	r.act("one", "abort")
+	r.want("the first", r.last(), "alert: /pid.rollouts was written by another process, whose rollouts a start anew would take for its own: name a file for each gateway with limit_rollout_state")
+	r.act("one", "advance")
+	if len(r.said) != 3 {
+		t.Errorf("said %q: want it told once", r.said)
+	}
+}
+
 // A file that can't be written is told once, and tried again until it can.
 func TestStateThatCannotBeWritten(t *testing.T) {
 	r := newRolled(t)
