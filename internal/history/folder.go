@@ -85,6 +85,8 @@ func Read(path string) (*List, error) {
 		var err error
 		switch number, end := numberOf(n.Name()); {
 		case number == 0:
+		case !n.Type().IsRegular():
+			err = errors.New("it is no regular file") // a pipe would be waited for, and a link leads out of the folder
 		case end == activeEnd:
 			var e *Entry
 			if e, err = readEntry(name); err == nil {
