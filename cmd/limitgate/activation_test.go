@@ -236,7 +236,18 @@ func TestUpgradeUnderAManager(t *testing.T) {
 	if err := syscall.Kill(next, syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
 	}
-	m.hear("STOPPING=1", said)
+	note := make([]byte, 100)
+	for range 2 { // READY=1 where the old one was gone before the new one was ready
+		_ = m.notes.SetReadDeadline(time.Now().Add(10 * time.Second))
+		n, err := m.notes.Read(note)
+		if note = note[:n]; err != nil || string(note) != "READY=1" {
+			break
+		}
+		note = note[:cap(note)]
+	}
+	if string(note) != "STOPPING=1" {
+		t.Errorf("heard %q, want STOPPING=1", note)
+	}
 	if err := cmd.Wait(); err != nil { // of both, which have one standard error
 		t.Errorf("%v: %s", err, said)
 	}

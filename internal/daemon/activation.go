@@ -155,10 +155,10 @@ func (d *Daemon) tellUnused() {
 }
 
 // notify tells the service manager how the process is, if it wants to know. A manager that does not hear is no reason to stop. As long as
-// the process before lives it speaks for the service.
-func (s *shared) notify(state string) {
-	path := s.notifyPath
-	if path == "" || s.before.lives() {
+// the process before serves it speaks for the service.
+func (d *Daemon) notify(state string) {
+	path := d.notifyPath
+	if path == "" || d.overlaps() {
 		return
 	}
 	if strings.HasPrefix(path, "@") {

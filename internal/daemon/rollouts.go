@@ -29,6 +29,7 @@ type rollouts struct {
 
 	mu      sync.Mutex // guards what follows
 	byName  map[string]*rolling
+	aborted map[string]rollout.State // of those that no block has now: one that comes back stays aborted
 	file    rolloutFile
 	unsaved bool
 	away    bool // another process has them: only its shares are followed
@@ -43,7 +44,7 @@ type rolling struct {
 }
 
 func newRollouts(zs *zones) *rollouts {
-	r := &rollouts{now: zs.now, tell: zs.tell, instance: zs.instance, wake: make(chan struct{}, 1), as: direct, byName: map[string]*rolling{}}
+	r := &rollouts{now: zs.now, tell: zs.tell, instance: zs.instance, wake: make(chan struct{}, 1), as: direct, byName: map[string]*rolling{}, aborted: map[string]rollout.State{}}
 	r.hooks = webhook.New(webhook.Config{Failed: func(err error) { r.tell(errorlog.Error, err.Error()) }})
 	return r
 }
@@ -106,10 +107,20 @@ func (u *rolloutUse) commit() {
 	next := map[string]*rolling{}
 	for _, plan := range u.plans {
 		next[plan.Name] = r.take(plan, u.lives[plan.Name])
+		delete(r.aborted, plan.Name)
+	}
+	for name, left := range r.file.left {
+		if next[name] == nil {
+			r.lay(left)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		if next[name] == nil {
-			r.tell(errorlog.Notice, fmt.Sprintf("rollout %q is not in the configuration any more: its state is forgotten", name))
+			what := "its state is forgotten"
+			if r.lay(r.byName[name].state) {
+				what = "if it comes back it is aborted still"
+			}
+			r.tell(errorlog.Notice, fmt.Sprintf("rollout %q is not in the configuration any more: %s", name, what))
 			r.unsaved = true
 		}
 	}
@@ -126,12 +137,28 @@ func (r *rollouts) look() {
 	}
 }
 
+// maxAborted bounds how many rollouts are remembered that no block has.
+const maxAborted = 100
+
+// lay remembers a rollout that no block has any more, if it is aborted: a rollback and what follows it, or a block that was lost by
+// mistake, must not begin it again. mu is held.
+func (r *rollouts) lay(s rollout.State) bool {
+	if s.Phase != rollout.Aborted || len(r.aborted) >= maxAborted {
+		return false
+	}
+	r.aborted[s.Name] = s
+	return true
+}
+
 // take makes a plan run: from where it is, from where an earlier process has left it, or from its beginning. mu is held.
 func (r *rollouts) take(plan *rollout.Plan, live *rollout.Live) *rolling {
 	now := r.now()
 	one := &rolling{plan: plan, live: live}
 	var e *rollout.Event
 	left, found := r.file.left[plan.Name]
+	if !found {
+		left, found = r.aborted[plan.Name]
+	}
 	switch runs := r.byName[plan.Name]; {
 	case runs != nil:
 		one.state, e = plan.Take(runs.state, now)
@@ -284,6 +311,9 @@ func (r *rollouts) save(as rights) {
 	list := []rollout.State{}
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		list = append(list, r.byName[name].state)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.aborted)) {
+		list = append(list, r.aborted[name])
 	}
 	shared := false
 	err := as(func() error {

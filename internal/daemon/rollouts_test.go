@@ -217,6 +217,30 @@ func TestChangedRollouts(t *testing.T) {
 	r.want("after a process without it", r.is("one"), "running 1%")
 }
 
+// One that was aborted does not begin again because its block was gone for a while: by a rollback and its return, or by mistake.
+func TestAbortedStaysSoWhileGone(t *testing.T) {
+	r := newRolled(t)
+	r.load(ofA)
+	r.act("one", "abort")
+	r.want("gone", r.load("limit_rollout two { zones b; steps 5%; }"), `notice: rollout "one" is not in the configuration any more: if it comes back it is aborted still`)
+	r.load(ofA)
+	r.want("back", r.is("one"), "aborted 0%")
+	r.load("")
+	r.start()
+	r.load("") // a process without it keeps that
+	r.start()
+	r.want("after processes without it", r.load(ofA), `notice: rollout "one" goes on, aborted, enforced for 0% of the keys: by an operator`)
+	r.want("after processes without it", r.is("one"), "aborted 0%")
+	r.act("one", "advance")
+	r.load("")
+	r.load(ofA)
+	r.want("one that ran is forgotten", r.is("one"), "running 1%")
+	r.act("one", "abort")
+	r.load("")
+	r.load(strings.Replace(ofA, "zones a", "zones b", 1))
+	r.want("another of this name", r.is("one"), "running 1%")
+}
+
 func TestWhereTheStateIs(t *testing.T) {
 	r := newRolled(t)
 	r.load("limit_rollout_state a.state;" + ofA)

@@ -100,7 +100,7 @@ func (c *conn) opening(h http2.FrameHeader) (length, pad int, next turn) {
 	length -= len(at)
 	if h.Flags.Has(http2.FlagHeadersPadded) {
 		if pad = int(at[0]); pad > length {
-			return 0, 0, c.failf(http2.ErrCodeFrameSize, "client sent padded HEADERS frame with incorrect length: %d, padding: %d", length, pad)
+			return 0, 0, c.failf(http2.ErrCodeProtocol, "client sent padded HEADERS frame with incorrect length: %d, padding: %d", length, pad)
 		}
 		length -= pad
 		at = at[1:]
@@ -163,6 +163,11 @@ func (c *conn) openBlock(h http2.FrameHeader) turn {
 
 // openStream makes a stream for a head, if the client may have one more. c is locked.
 func (c *conn) openStream(h http2.FrameHeader) turn {
+	if len(c.out.buf) > mostUnsent {
+		c.mu.Unlock()
+		defer c.mu.Lock()
+		return c.flood(http2.ErrCodeEnhanceYourCalm)
+	}
 	refused := ""
 	switch {
 	case c.live >= c.count.places:
@@ -232,5 +237,6 @@ func (c *conn) closeBlock() turn {
 	s.length.Store(b.length)
 	s.complete(b.end)
 	c.inside = false
+	c.awaitLeavers()
 	return c.serve(s)
 }
