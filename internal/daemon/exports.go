@@ -117,7 +117,7 @@ func (u *exporterUse) end() (err error) {
 func (x *exports) state() *metrics.Traces {
 	s := &x.stats
 	t := &metrics.Traces{Sent: s.Sent.Load(), Dropped: s.Dropped.Load(), Failed: s.Failed.Load(), Waiting: s.Waiting.Load(), Faults: s.Faults.Load()}
-	t.Calls = max(s.Calls.Load(), t.Faults) // read behind, so that it is the larger
+	t.Calls = s.Calls.Load() // a call is counted before its fault is, so of what was read last there are as many at least
 	return t
 }
 

@@ -64,8 +64,8 @@ type Stats struct {
 	Dropped atomic.Uint64 // because there was no room
 	Failed  atomic.Uint64 // that a collector did not take
 	Waiting atomic.Int64  // now, those under way included
-	Calls   atomic.Uint64
-	Faults  atomic.Uint64 // of Calls
+	Calls   atomic.Uint64 // that ended
+	Faults  atomic.Uint64 // of Calls, that failed
 }
 
 // maxBytes is how much is sent with one call at most, a single span apart: collectors take 4 MB.

@@ -96,8 +96,9 @@ func (e *Exporter) call(b *batch) error {
 	defer cancel()
 	in := e.message(b)
 	var out []byte
+	err := e.conn.Invoke(ctx, export, &in, &out, grpc.ForceCodec(verbatim{}))
 	e.config.Stats.Calls.Add(1)
-	if err := e.conn.Invoke(ctx, export, &in, &out, grpc.ForceCodec(verbatim{})); err != nil {
+	if err != nil {
 		e.config.Stats.Faults.Add(1)
 		return err
 	}

@@ -54,8 +54,9 @@ func (p *Place) End(r *request.Request) {
 	}
 	s.Text("http.scheme", scheme)
 	if r.Major > 0 {
-		var room [8]byte
-		s.Bytes("http.flavor", strconv.AppendInt(append(strconv.AppendInt(room[:0], int64(r.Major), 10), '.'), int64(r.Minor), 10))
+		v := strconv.AppendInt(append(strconv.AppendInt(r.Scratch(), int64(r.Major), 10), '.'), int64(r.Minor), 10)
+		s.Bytes("http.flavor", v)
+		r.Claim(v[:0])
 	}
 	if agent, sent := r.Get(header.UserAgent); sent {
 		s.Bytes("http.user_agent", agent)
@@ -66,8 +67,9 @@ func (p *Place) End(r *request.Request) {
 	} else {
 		s.Bytes("net.host.name", r.Host)
 	}
-	var room [64]byte
-	s.Bytes("net.sock.peer.addr", request.AppendAddr(room[:0], r.ClientAddr.Addr()))
+	addr := request.AppendAddr(r.Scratch(), r.ClientAddr.Addr())
+	s.Bytes("net.sock.peer.addr", addr)
+	r.Claim(addr[:0])
 	s.Int("net.sock.peer.port", int64(r.ClientAddr.Port()))
 	if a := r.Conn.LocalAddr; a.IsValid() && a.Port() != usual {
 		s.Int("net.host.port", int64(a.Port()))
