@@ -48,7 +48,6 @@ func TestAnAwayCollectorKeepsNoProcess(t *testing.T) {
 	c := otlptest.Start(t, "")
 	c.Hold(true)
 	g := gatewaytest.Start(t, gatewaytest.Limitgate(t), fmt.Sprintf(`events {}
-pid logs/nginx.pid;
 http {
     otel_exporter { endpoint %s; interval 1h; }
     otel_trace on;
