@@ -6,7 +6,7 @@
 # folder of their own.
 NEEDS := nginx chromium caddy haproxy wrk gcc strace openssl redis-server
 
-.PHONY: package deb man k8s debian build quickstart test needs lint check stress sides outside routers postgres ghz conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls adaptive suite fuzz docs faults agreement bench-replay shared
+.PHONY: package deb man k8s debian build quickstart test needs lint check stress sides outside routers postgres ghz conformance bench bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls adaptive suite fuzz docs faults agreement story bench-replay shared
 
 build:
 	go build -o bin/limitgate ./cmd/limitgate
@@ -86,7 +86,7 @@ stress:
 
 # Whole processes side by side with the real nginx: their clocks are real, so the race detector stays out.
 sides:
-	go test -p 1 -parallel 4 -shuffle=on ./conformance ./examples
+	go test -p 1 -parallel 4 -shuffle=on ./conformance ./conformance/story ./examples
 
 # What is tested with modules that are no dependency of limitgate: httplimit under routers of others, sqllimit with a PostgreSQL through
 # pgx, grpclimit before ghz. Each is a module of its own, whose go.mod follows the product's. Where its modules can't be fetched it is
@@ -144,6 +144,10 @@ faults: needs
 # The live gateway and a replay of its log: four configurations, 100,000 requests each; minutes, on a quiet machine.
 agreement: build
 	cd conformance && AGREEMENT=long LIMITGATE_BINARY=$(CURDIR)/bin/limitgate go test -count=1 -v -timeout 30m -run 'TestAgreement'
+
+# The operator's story in full, 180 to 2,400 logins a second for some two minutes: docs/story.md is written anew. A short form is in test.
+story: build
+	GOGC=400 STORY=write LIMITGATE_BINARY=$(CURDIR)/bin/limitgate go test -count=1 -v -run 'TestStory$$' ./conformance/story
 
 bench: bench-gateway bench-limiters bench-middleware bench-grpc bench-redis bench-rls bench-replay
 

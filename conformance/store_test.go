@@ -38,6 +38,9 @@ http {
 // instance starts a gateway whose location / is limited and answers 404, since there is nothing to serve.
 func instance(t *testing.T, store, zones, limit string) *gatewaytest.Gateway {
 	t.Helper()
+	if !strings.Contains(store, "timeout=") {
+		store += " timeout=1s" // a busy machine may keep it waiting longer than a limit would
+	}
 	conf := strings.NewReplacer("return_is_no_limit;", "root nowhere;", "location /held { proxy_pass http://127.0.0.1:@8081@; } ", "").Replace(shared(store, zones, limit))
 	return gatewaytest.Start(t, gatewaytest.Limitgate(t), conf)
 }

@@ -94,7 +94,7 @@ func writeRollout(b *strings.Builder, r *rollout.Report, now time.Time) {
 		name string
 		f    *rollout.Figures
 	}{{"enforced", &r.Enforced}, {"watched", &r.Watched}} {
-		refused := map[string]string{"enforced": "refused", "watched": "would be"}[side.name]
+		refused := map[string]string{"enforced": "refused", "watched": "would be refused"}[side.name]
 		fmt.Fprintf(b, "  %-8s within %s: %d requests, %s %s, 5xx %s, p50 %v, p99 %v\n", side.name, r.Window, side.f.Requests,
 			side.f.RefusedShare(), refused, side.f.ErrorShare(), side.f.P50, side.f.P99)
 	}

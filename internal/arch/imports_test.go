@@ -100,6 +100,7 @@ var imports = map[string][]string{
 	"examples/workers":          {},
 	"examples/grpc/backend":     {},
 	"conformance":               {"internal/gatewaytest"},
+	"conformance/story":         {"internal/gatewaytest"},
 	"internal/arch":             {},
 }
 

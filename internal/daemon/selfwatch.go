@@ -40,6 +40,9 @@ func (s *shared) lookAtSelf(now limitgate.Time) {
 	tell := o.watcher.Look(now, state)
 	o.mu.Unlock()
 	for _, f := range tell {
+		if f.Kind == selfwatch.OneAddress && !s.observed.meters.Zone(f.About).Tell(now, selfwatch.Repeat) {
+			continue // a request told it since the state was read
+		}
 		s.zones.tell(errorlog.Warn, f.Text)
 	}
 }

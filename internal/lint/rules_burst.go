@@ -78,6 +78,9 @@ func findLongDelay(m *model, say report) {
 			if t := duration(s, "proxy_read_timeout", patience); t < limit && proxied(s) {
 				limit, name = t, "proxy_read_timeout "+span(t)
 			}
+			if t := duration(s, "grpc_read_timeout", patience); t < limit && called(s) {
+				limit, name = t, "grpc_read_timeout "+span(t)
+			}
 		}
 		if wait > limit {
 			say(l.at, fmt.Sprintf("a request may wait %s, longer than %s", span(wait), name))
@@ -87,6 +90,12 @@ func findLongDelay(m *model, say report) {
 
 func proxied(s *conf.Scope) bool {
 	_, found := s.Get("proxy_pass")
+	return found
+}
+
+// called reports whether requests are passed on as calls.
+func called(s *conf.Scope) bool {
+	_, found := s.Get("grpc_pass")
 	return found
 }
 

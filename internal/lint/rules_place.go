@@ -137,7 +137,7 @@ func findLogin(m *model, say report) {
 // answers reports whether a location has an application behind it, also one that limitgate can't reach.
 func (m *model) answers(s *conf.Scope) bool {
 	from, to := s.Opener.Pos.Order, s.Opener.Close.Order
-	return proxied(s) || slices.ContainsFunc(m.cfg.Lacks, func(l conf.Lack) bool {
+	return proxied(s) || called(s) || slices.ContainsFunc(m.cfg.Lacks, func(l conf.Lack) bool {
 		return strings.HasSuffix(l.Name, "_pass") && l.Pos.Order > from && l.Pos.Order < to
 	})
 }

@@ -134,11 +134,17 @@ func (z *Zone) Look(lane uint64, direct bool) {
 	}
 }
 
-// Told notes that the error log was told at now that one address is counted as everybody.
-func (z *Zone) Told(now limitgate.Time) {
-	if z != nil {
-		z.told.Store(int64(now))
+// Tell reports whether the error log is to be told at now that one address is counted as everybody, and notes that it was: it was not
+// for some time. Nobody's count tells always.
+func (z *Zone) Tell(now limitgate.Time, within time.Duration) bool {
+	if z == nil {
+		return true
 	}
+	was := z.told.Load()
+	if since := now.Sub(limitgate.Time(was)); was != 0 && since >= 0 && since < within {
+		return false
+	}
+	return z.told.CompareAndSwap(was, int64(now))
 }
 
 // Counts are what a zone has counted since the process began.

@@ -57,10 +57,11 @@ func TestSet(t *testing.T) {
 	var none *Set
 	none.Zone("z").Count(t0, 0, Passed, "k", 0)
 	none.Zone("z").Unsaid()
-	none.Zone("z").Told(t0)
 	var s Set
 	s.Zone("a").Unsaid()
-	s.Zone("a").Told(t0)
+	if !s.Zone("a").Tell(t0, time.Hour) || s.Zone("a").Tell(t0.Add(59*time.Minute), time.Hour) || !none.Zone("z").Tell(t0, time.Hour) || !s.Zone("new").Tell(t0, time.Hour) || s.Zone("new").Tell(t0, time.Hour) {
+		t.Error("what was told is told again within the hour, or what was not is not")
+	}
 	s.Zone("b")
 	if c := s.Find("a").Counts(); c.Unsaid != 1 || c.Told != t0 {
 		t.Errorf("got %+v, want one refusal without a time", c)

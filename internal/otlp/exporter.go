@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -218,7 +217,8 @@ func (e *Exporter) done(b *batch) {
 // Close sends what waits, as long as Patience lets it, and ends the exporter. What comes later is dropped.
 func (e *Exporter) Close() error {
 	e.mu.Lock()
-	runs := e.runs && !e.closed
+	done := e.closed
+	runs := e.runs && !done
 	e.closed = true
 	e.mu.Unlock()
 	if runs {
@@ -228,7 +228,10 @@ func (e *Exporter) Close() error {
 		cut.Stop()
 	}
 	e.cancel()
-	if err := e.conn.Close(); err != nil && !errors.Is(err, grpc.ErrClientConnClosing) {
+	if done {
+		return nil
+	}
+	if err := e.conn.Close(); err != nil {
 		return fmt.Errorf("closing the connection to %s: %w", e.config.Endpoint, err)
 	}
 	return nil

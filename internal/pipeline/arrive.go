@@ -92,7 +92,7 @@ func (p *Program) ArriveAt(r *request.Request, port int) (encrypted bool) {
 		c.Listener, c.LocalAddr, c.UnixPath = here.listener, here.local, p.listens[here.listener].Unix
 	} else {
 		s, named := p.arrivals.serving.Named(r)
-		if !named {
+		if !named || len(r.Host) == 0 { // a server without a name, often one for metrics, is not where all go of whom no host is known
 			s = p.arrivals.rest
 		}
 		p.arrive(c, s, true)

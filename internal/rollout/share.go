@@ -49,10 +49,12 @@ func (s *Share) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// part is n of m as a share, rounded down; of nothing it is none.
+// part is the share that n is of m, told in hundredths of a percent and rounded up: what is above a limit is told above it, and one of a
+// million is not told as none.
 func part(n, m uint64) Share {
 	if m == 0 {
 		return 0
 	}
-	return Share(min(n, m) * uint64(Whole) / m)
+	const step = Whole / 10_000
+	return (Share(min(n, m)*uint64(Whole)/m) + step - 1) / step * step
 }

@@ -128,3 +128,15 @@ func BenchmarkSplit(b *testing.B) {
 		})
 	}
 }
+
+// TestPart: what was measured is told in hundredths of a percent, rounded up.
+func TestPart(t *testing.T) {
+	for _, c := range []struct {
+		n, of uint64
+		want  string
+	}{{0, 0, "0%"}, {0, 7, "0%"}, {4, 14, "28.58%"}, {1, 1_000_000, "0.01%"}, {1, 4, "25%"}, {20_001, 1_000_000, "2.01%"}, {7, 7, "100%"}, {9, 7, "100%"}} {
+		if got := part(c.n, c.of).String(); got != c.want {
+			t.Errorf("%d of %d: got %s, want %s", c.n, c.of, got, c.want)
+		}
+	}
+}

@@ -23,7 +23,7 @@ type Env struct {
 	Vars     *vars.Table
 	Errors   *conf.Errors
 	Sessions *Sessions // may be nil for upstreams
-	Dir      string // what relative names of files belong to: the folder of the configuration file
+	Dir      string    // what relative names of files belong to: the folder of the configuration file
 }
 
 // Server is the TLS side of one server. It is immutable.

@@ -9,7 +9,7 @@ import (
 // Where requests come in that have no connection, with and without a port.
 func TestArrive(t *testing.T) {
 	g := gateOf(t, `server { listen 80; server_name a; return 301 https://a/; } server { listen 443 ssl; listen 8443 ssl; server_name a; ssl_certificate c; ssl_certificate_key k; }
-		server { listen 127.0.0.2:8080; server_name b; } server { listen 8080; server_name c *.c; }`, 1)
+		server { listen 127.0.0.2:8080; server_name b; } server { listen 8080; server_name c *.c; } server { listen 9100; }`, 1)
 	for _, c := range []struct {
 		host        string
 		port        int
@@ -18,6 +18,7 @@ func TestArrive(t *testing.T) {
 		{"a", 0, "127.0.0.1:80", "127.0.0.1:443 tls"}, {"a", 80, "127.0.0.1:80", "127.0.0.1:80"}, {"a", 8443, "127.0.0.1:80", "127.0.0.1:8443 tls"},
 		{"b", 0, "127.0.0.2:8080", "127.0.0.2:8080"}, {"c", 8080, "127.0.0.1:8080", "127.0.0.1:8080"}, {"x.c", 0, "127.0.0.1:8080", "127.0.0.1:8080"},
 		{"b", 443, "127.0.0.2:8080", "127.0.0.1:443 tls"}, {"nobody", 0, "127.0.0.1:80", "127.0.0.1:443 tls"}, {"nobody", 8443, "127.0.0.1:80", "127.0.0.1:8443 tls"}, {"b", 9, "127.0.0.2:8080", "127.0.0.2:8080"},
+		{"", 0, "127.0.0.1:9100", "127.0.0.1:443 tls"}, {"", 9100, "127.0.0.1:9100", "127.0.0.1:9100"},
 	} {
 		m := &guest{}
 		m.fill(g, 1, 1e18, "/", 1)

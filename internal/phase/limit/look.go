@@ -3,6 +3,7 @@ package limit
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
@@ -12,6 +13,9 @@ import (
 
 // crowdMask chooses the requests that are looked at by the nanosecond of their time: one in sixteen.
 const crowdMask = 15
+
+// crowdAgain is how long it is not told again, whoever told it: package selfwatch sees the same.
+const crowdAgain = time.Hour
 
 // look looks at where a request comes from that the limit counts by the address of the client. A client whose address a
 // trusted proxy told is no balancer.
@@ -23,8 +27,7 @@ func (m *limit) look(r *request.Request) {
 	if r.Resolved {
 		return
 	}
-	if same, one := m.crowd.Meet(r.ClientAddr.Addr()); one {
-		m.meter.Told(r.Now)
+	if same, one := m.crowd.Meet(r.ClientAddr.Addr()); one && m.meter.Tell(r.Now, crowdAgain) {
 		r.Logf(errorlog.Warn, `zone "%s": %d of %d requests came from one address inside your network; if it is a balancer, name it with set_real_ip_from, so that its clients are counted`,
 			m.zone, same, phase.CrowdSize)
 	}
