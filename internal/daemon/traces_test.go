@@ -270,7 +270,7 @@ func TestSubrequestsHaveNoSpans(t *testing.T) {
 	mirrored := make(chan string, 1)
 	back := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { mirrored <- r.Header.Get("Traceparent") }))
 	defer back.Close()
-	g := startTraced(t, sendTraces+`limit_req_zone $arg_k zone=asked:1m rate=9r/s;
+	g := startTraced(t, sendTraces+`limit_req_zone $remote_addr zone=asked:1m rate=9r/s;
 		server { listen $addr;
 			location /a { auth_request /ask; mirror /copy; proxy_pass http://$back; }
 			location /ask { internal; limit_req zone=asked burst=9 nodelay; proxy_pass http://$back; }
