@@ -93,7 +93,7 @@ func TestUnitsFitTheConfiguration(t *testing.T) {
 			t.Errorf("the service lacks %q", want)
 		}
 	}
-	for _, want := range []string{"worker_shutdown_timeout 30s;", "pid /run/limitgate/limitgate.pid;", "admin /run/limitgate/", "history /var/lib/limitgate/", "error_log /var/log/limitgate/"} {
+	for _, want := range []string{"worker_shutdown_timeout 30s;", "pid /run/limitgate/limitgate.pid;", "admin /run/limitgate/", "history /var/lib/limitgate/", "limit_rollout_state /var/lib/limitgate/", "error_log /var/log/limitgate/"} {
 		if !strings.Contains(conf, want) {
 			t.Errorf("the configuration lacks %q, which the service goes by", want)
 		}

@@ -178,7 +178,12 @@ func (f *replayFlags) replay(o replay.Options, logs []string) error {
 	if err != nil {
 		return bad(err)
 	}
-	defer log.Close()
+	interrupted := false
+	defer func() {
+		if !interrupted { // else the replay may have left somebody in it who waits for a batch; the process ends in any case
+			log.Close()
+		}
+	}()
 	for _, s := range log.Sources() {
 		if s.Doubt != "" {
 			fmt.Fprintf(os.Stderr, "limitgate: %s: %s\n", s.Name, s.Doubt)
@@ -189,6 +194,7 @@ func (f *replayFlags) replay(o replay.Options, logs []string) error {
 	bar := newBar(os.Stderr, log.Progress)
 	report, err := r.Run(ctx, log, bar.show)
 	bar.clear()
+	interrupted = ctx.Err() != nil
 	stop()
 	if report != nil {
 		if err := f.write(os.Stdout, report); err != nil {

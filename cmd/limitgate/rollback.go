@@ -68,7 +68,7 @@ func (f *rollbackFlags) run(w io.Writer, args []string) error {
 		return failed(err)
 	}
 	if !f.json {
-		fmt.Fprintf(w, "number %d is active again, as number %d\n", done.From, done.Number)
+		fmt.Fprintf(w, "number %d is active again, %s\n", done.From, asNumber(done.Number))
 	}
 	if !done.Watched {
 		if f.json {
@@ -96,12 +96,20 @@ func (f *rollbackFlags) run(w io.Writer, args []string) error {
 	return err
 }
 
+// asNumber says under which number something is kept.
+func asNumber(n int) string {
+	if n == 0 {
+		return "and could not be kept under a number of its own: see the error log"
+	}
+	return fmt.Sprintf("as number %d", n)
+}
+
 func watchText(s admin.Watch) string {
 	switch s.State {
 	case "good":
 		return fmt.Sprintf("nothing is worse: %d requests since, %d failed with 5xx, %d rejected by limits\n", s.Since.Requests, s.Since.Failed, s.Since.Rejected)
 	case "worse":
-		return fmt.Sprintf("it became worse: %s; what ran before is active again, as number %d\n", s.Why, s.Returned)
+		return fmt.Sprintf("it became worse: %s; what ran before is active again, %s\n", s.Why, asNumber(s.Returned))
 	case "stuck":
 		return "it became worse: " + s.Why + "\n"
 	}

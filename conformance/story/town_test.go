@@ -122,6 +122,9 @@ func (w *town) come(s stream) (stop func()) {
 				here = 1 + int(float64(here-1)*float64(past)/float64(s.ramp))
 			}
 			next = next.Add(time.Duration(float64(time.Second) / s.rate * float64(len(s.addrs)) / float64(here)))
+			if now := time.Now(); now.Sub(next) > time.Second {
+				next = now // the machine stood still: what was missed does not come all at once
+			}
 			time.Sleep(time.Until(next))
 			if waiting.Load() >= int64(len(s.addrs)*mostWaiting) {
 				continue

@@ -66,7 +66,7 @@ func TestReaders(t *testing.T) {
 		{"location", read(ReadPlace(words("location", "^~/x"), &errs)), Place{Modifier: NoRegexp, Pattern: "/x"}},
 		{"location exact", read(ReadPlace(words("location", "=", "@x"), &errs)), Place{Modifier: Exact, Pattern: "@x"}},
 		{"server_name", read(ReadServerNames(words("server_name", "A.b", "~^X$"), &errs)),
-			[]ServerName{{Text: "a.b"}, {Text: "^X$", Regexp: regexp.MustCompile("(?i)^X$")}}},
+			[]ServerName{{Text: "a.b"}, {Text: "^X$", Regexp: regexp.MustCompile(`(?i:\AX\n?\z)`)}}},
 	} {
 		same := []cmp.Option{cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{}), cmp.Comparer(func(a, b *regexp.Regexp) bool {
 			return a == b || a != nil && b != nil && a.String() == b.String()

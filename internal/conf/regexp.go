@@ -8,13 +8,14 @@ import (
 )
 
 // CompileRegexp compiles an expression of a configuration; fold ignores case. The syntax is RE2's: what PCRE has beyond
-// it is refused, and help says so.
+// it is refused, and help says so. As in PCRE $ is the end and also before a line end there: a client that puts %0A behind its path does
+// not get past a location that ends in $.
 func CompileRegexp(text string, fold bool) (re *regexp.Regexp, fault, help string) {
 	source := text
 	if fold {
 		source = "(?i)" + text
 	}
-	re, err := regexp.Compile(source)
+	re, err := compileDollars(source)
 	if err == nil {
 		return re, "", ""
 	}
@@ -24,6 +25,36 @@ func CompileRegexp(text string, fold bool) (re *regexp.Regexp, fault, help strin
 		reason = detail.Code.String()
 	}
 	return nil, `invalid regular expression "` + text + `": ` + reason, regexpHelp(text)
+}
+
+// compileDollars compiles an expression in which $ means what it does in PCRE.
+func compileDollars(source string) (*regexp.Regexp, error) {
+	if !strings.Contains(source, "$") {
+		return regexp.Compile(source)
+	}
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	if !dollars(tree) {
+		return regexp.Compile(source)
+	}
+	return regexp.Compile(tree.String())
+}
+
+// dollars lets each $ of an expression match before a line end at the end, too. It reports whether there is one.
+func dollars(re *syntax.Regexp) (found bool) {
+	for _, sub := range re.Sub {
+		found = dollars(sub) || found
+	}
+	if re.Op != syntax.OpEndText || re.Flags&syntax.WasDollar == 0 {
+		return found
+	}
+	end := *re
+	end.Flags &^= syntax.WasDollar
+	line := &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{'\n'}}
+	*re = syntax.Regexp{Op: syntax.OpConcat, Sub: []*syntax.Regexp{{Op: syntax.OpQuest, Sub: []*syntax.Regexp{line}}, &end}}
+	return true
 }
 
 // regexpHelp names the construct of PCRE that text uses.

@@ -12,7 +12,7 @@ func upstreamSpecs() []Spec {
 				"bounds the connections to it; 0 means no bound. What counts as a failure says proxy_next_upstream. With slow_start the weight of a server " +
 				"that was left out, or that resolve has found, rises evenly from nothing over TIME; not together with hash, ip_hash or random. With resolve " +
 				"the name is looked up again by the resolver in force whenever its answer has run out: servers that stay keep their standing, and while " +
-				"the look-up fails the last addresses hold. resolve needs a zone in the block, as in nginx."},
+				"the look-up fails the last addresses hold, behind a reload too. resolve needs a zone in the block, as in nginx."},
 		{Name: "least_conn", Contexts: Upstream, Merge: Own, Repeat: true, check: checkBalance,
 			Doc: "Requests go to the server with the fewest connections for its weight; where several have as few, they go round among those."},
 		{Name: "ip_hash", Contexts: Upstream, Merge: Own, Repeat: true, check: checkBalance,

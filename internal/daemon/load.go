@@ -9,6 +9,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/dns"
 	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/errorlog/logconf"
@@ -71,6 +72,7 @@ type shared struct {
 	notifyPath string // where it wants to know how the process is; "" for nowhere
 
 	sessions *tlsconf.Sessions
+	names    dns.Memory
 	holds    phase.Holds
 	facts    vars.Facts
 	observed observed
@@ -137,7 +139,7 @@ func (s *shared) loadAs(globals string, disk conf.Disk) *loaded {
 	l.spans = s.exports.use(l.config, s.options.dir(), l.errs)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
-		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Holds: &s.holds, Temp: l.temp,
+		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Names: &s.names, Holds: &s.holds, Temp: l.temp,
 		Overrides: s.keys.table, Limits: l.limits, Rollouts: l.rollouts, Meters: &s.observed.meters, Watch: s,
 	}
 	if l.spans != nil {

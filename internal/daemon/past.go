@@ -20,9 +20,9 @@ type past struct {
 	folder *history.Folder
 	set    conf.History
 
-	mu      sync.Mutex // guards what follows
-	number  int        // of the running configuration in the history; 0: it could not be kept
-	watch   *watching  // the last one; nil: none yet
+	mu      sync.Mutex     // guards what follows
+	running *history.Entry // with the number 0 where it could not be kept
+	watch   *watching      // the last one; nil: none yet
 	samples [sampled]history.Counts
 	next    int // where the next sample goes
 }
@@ -156,7 +156,7 @@ func (d *Daemon) remember(t turn, was *conf.Config) {
 		e.Number = 0
 	}
 	p.mu.Lock()
-	p.number = e.Number
+	p.running = e
 	if p.watch != nil && p.watch != t.of {
 		p.watch.end(watchReplaced, "")
 	}

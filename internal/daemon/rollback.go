@@ -29,7 +29,7 @@ type watching struct {
 	rule   history.Rule
 	before history.Counts // of the time before
 	from   history.Counts // of all time, when it began
-	back   *history.Entry // what ran before
+	back   *history.Entry // what ran before, kept or not
 	stop   chan struct{}  // closed at its end
 
 	mu    sync.Mutex // guards state
@@ -69,10 +69,15 @@ func (o operator) Rollback(ctx context.Context, q admin.RollbackQuery) (r admin.
 	if o.past == nil {
 		return r, errors.New("the gateway keeps no history: write history FOLDER; at the top level of its configuration, and start it anew")
 	}
+	done := make(chan admin.Rollback, 1) // who asked may be gone when it is
 	err = o.ask(ctx.Done(), func(d *Daemon) error {
-		r, err = d.rollback(q)
+		r, err := d.rollback(q)
+		done <- r
 		return err
 	})
+	if err == nil {
+		r = <-done
+	}
 	return r, err
 }
 
@@ -84,17 +89,18 @@ func (d *Daemon) rollback(q admin.RollbackQuery) (r admin.Rollback, err error) {
 		return r, err
 	}
 	p.mu.Lock()
-	running := p.number
+	running := p.running
 	p.mu.Unlock()
-	to, back, err := target(list, running, q)
+	to, err := target(list, running, q.Number)
 	if err != nil {
 		return r, err
 	}
 	d.say(errorlog.Notice, "admin: going back to number %d of the history", to.Number)
 	now := d.tally.counts()
-	w := &watching{rule: history.Usual(q.Factor), before: p.lately(now), from: now, back: back, stop: make(chan struct{})}
-	err = d.turn(turn{how: history.Rollback, to: to, mark: func(number int) { r.Number = number }})
-	if r.From = to.Number; r.Number == 0 && err != nil {
+	w := &watching{rule: history.Usual(q.Factor), before: p.lately(now), from: now, back: running, stop: make(chan struct{})}
+	runs := false
+	err = d.turn(turn{how: history.Rollback, to: to, mark: func(number int) { r.Number, runs = number, true }})
+	if r.From = to.Number; !runs {
 		return r, fmt.Errorf("number %d did not become active, nothing changed: %w", to.Number, err)
 	}
 	if q.Watch > 0 {
@@ -104,22 +110,15 @@ func (d *Daemon) rollback(q admin.RollbackQuery) (r admin.Rollback, err error) {
 	return r, nil // what went wrong behind the change is in the log
 }
 
-// target finds what to go back to, and what to return to where that is watched.
-func target(list *history.List, running int, q admin.RollbackQuery) (to, back *history.Entry, err error) {
-	if q.Watch > 0 {
-		if back, err = list.Find(running); err != nil {
-			return nil, nil, errors.New("what runs is not in the history, so that nothing could be returned to: see the error log, or go back without a watch")
-		}
+// target finds what to go back to from what runs.
+func target(list *history.List, running *history.Entry, number int) (*history.Entry, error) {
+	switch number {
+	case 0:
+		return list.Before(running)
+	case running.Number:
+		return nil, fmt.Errorf("number %d is what runs", number)
 	}
-	if q.Number == 0 {
-		to, err = list.Before(running)
-		return to, back, err
-	}
-	if q.Number == running {
-		return nil, nil, fmt.Errorf("number %d is what runs", running)
-	}
-	to, err = list.Find(q.Number)
-	return to, back, err
+	return list.Find(number)
 }
 
 // beginWatch watches what runs since.
@@ -176,13 +175,17 @@ func (d *Daemon) goForward(w *watching, why string) {
 		if !on {
 			return nil // replaced meanwhile
 		}
-		d.say(errorlog.Warn, "after the rollback %s: returning to number %d of the history", why, w.back.Number)
-		number := 0
-		err := d.turn(turn{how: history.Return, to: w.back, why: why, of: w, mark: func(n int) { number = n }})
+		back := "what ran before"
+		if w.back.Number != 0 {
+			back = fmt.Sprintf("number %d of the history", w.back.Number)
+		}
+		d.say(errorlog.Warn, "after the rollback %s: returning to %s", why, back)
+		number, runs := 0, false
+		err := d.turn(turn{how: history.Return, to: w.back, why: why, of: w, mark: func(n int) { number, runs = n, true }})
 		w.mu.Lock()
 		w.state.Returned = number
 		w.mu.Unlock()
-		if number == 0 && err != nil {
+		if !runs {
 			w.end(watchStuck, why+"; and what ran before could not be put back: "+err.Error())
 		} else {
 			w.end(watchWorse, why)

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,6 +112,56 @@ func TestRollbackAmongReloads(t *testing.T) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}
 	}
+}
+
+// What could not be kept, because the disk was full for example, is gone back from all the same, with a watch that returns to it.
+func TestRollbackFromWhatWasNotKept(t *testing.T) {
+	g := withPast(t)
+	signals := obeying(t, g)
+	o := operator{g.shared}
+	folder := filepath.Join(g.dir, "past")
+	g.config(strings.Replace(withHistory, "return 200", "return 204", 1))
+	if err := os.Rename(folder, folder+".gone"); err != nil {
+		t.Fatal(err)
+	}
+	signals <- syscall.SIGHUP
+	eventually(t, 5*time.Second, "an alert that it was not kept", func() bool { return strings.Contains(g.read("error.log"), "[alert]") })
+	if err := os.Rename(folder+".gone", folder); err != nil {
+		t.Fatal(err)
+	}
+	r, err := o.Rollback(t.Context(), admin.RollbackQuery{Watch: time.Minute, Factor: 2})
+	if err != nil || r != (admin.Rollback{Number: 2, From: 1, Watched: true}) {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+	for range 60 {
+		g.status("/broken")
+	}
+	eventually(t, 5*time.Second, "a return", func() bool { return o.Watch().State == watchWorse })
+	if w := o.Watch(); w.Returned != 3 || g.status("/") != 204 {
+		t.Errorf("got %+v, want that it runs again, kept as number 3", w)
+	}
+}
+
+// Who asks for a rollback may be gone before it is done.
+func TestRollbackOfOneWhoLeft(t *testing.T) {
+	g := withPast(t)
+	ctx, leave := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { // ends with the test, below
+		_, err := operator{g.shared}.Rollback(ctx, admin.RollbackQuery{})
+		done <- err
+	}()
+	a, acted := <-g.asks, make(chan error, 1)
+	go func() { acted <- a.do(g.Daemon) }() // ends with the test, below
+	leave()
+	if err := <-done; err != errEnding {
+		t.Errorf("got %v", err)
+	}
+	if err := <-acted; err == nil || !strings.Contains(err.Error(), "nothing that is kept") {
+		t.Errorf("got %v with nothing to go back to", err)
+	}
+	a.done <- nil
+	obeying(t, g)
 }
 
 // A history that can't be opened is told, and the gateway serves without.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,7 @@ type rolloutFile struct {
 	path string
 	left map[string]rollout.State // what an earlier process has left, by name
 	lost string                   // why that is not known; "": it is
+	text []byte                   // what this process has last read or written there
 }
 
 // open reads the file at a path, unless it is the one that is open. One that can't be read is put aside, so that nothing is lost.
@@ -39,6 +41,7 @@ func (f *rolloutFile) read(tell func(errorlog.Level, string)) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
+	f.text = text
 	var list []rollout.State
 	if err == nil {
 		list, err = rollout.Decode(text)
@@ -74,6 +77,15 @@ func (f *rolloutFile) putAside() (aside string, err error) {
 	}
 }
 
+// shared reports whether another process has written the file since this one did.
+func (f *rolloutFile) shared() bool {
+	if f.path == "" {
+		return false
+	}
+	text, err := os.ReadFile(f.path)
+	return err == nil && !bytes.Equal(text, f.text)
+}
+
 // write writes the file anew, beside the one that is there, and puts it in its place when all of it is on the disk.
 func (f *rolloutFile) write(list []rollout.State) error {
 	if f.path == "" {
@@ -100,5 +112,6 @@ func (f *rolloutFile) write(list []rollout.State) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(next))
 	}
+	f.text = text
 	return nil
 }

@@ -29,6 +29,7 @@ type rollouts struct {
 
 	mu      sync.Mutex // guards what follows
 	byName  map[string]*rolling
+	aborted map[string]rollout.State // of those that no block has now: one that comes back stays aborted
 	file    rolloutFile
 	unsaved bool
 	failing bool // the last attempt to save did, and was told of
@@ -42,7 +43,7 @@ type rolling struct {
 }
 
 func newRollouts(zs *zones) *rollouts {
-	r := &rollouts{now: zs.now, tell: zs.tell, instance: zs.instance, wake: make(chan struct{}, 1), as: direct, byName: map[string]*rolling{}}
+	r := &rollouts{now: zs.now, tell: zs.tell, instance: zs.instance, wake: make(chan struct{}, 1), as: direct, byName: map[string]*rolling{}, aborted: map[string]rollout.State{}}
 	r.hooks = webhook.New(webhook.Config{Failed: func(err error) { r.tell(errorlog.Error, err.Error()) }})
 	return r
 }
@@ -105,10 +106,20 @@ func (u *rolloutUse) commit() {
 	next := map[string]*rolling{}
 	for _, plan := range u.plans {
 		next[plan.Name] = r.take(plan, u.lives[plan.Name])
+		delete(r.aborted, plan.Name)
+	}
+	for name, left := range r.file.left {
+		if next[name] == nil {
+			r.lay(left)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		if next[name] == nil {
-			r.tell(errorlog.Notice, fmt.Sprintf("rollout %q is not in the configuration any more: its state is forgotten", name))
+			what := "its state is forgotten"
+			if r.lay(r.byName[name].state) {
+				what = "if it comes back it is aborted still"
+			}
+			r.tell(errorlog.Notice, fmt.Sprintf("rollout %q is not in the configuration any more: %s", name, what))
 			r.unsaved = true
 		}
 	}
@@ -120,12 +131,28 @@ func (u *rolloutUse) commit() {
 	}
 }
 
+// maxAborted bounds how many rollouts are remembered that no block has.
+const maxAborted = 100
+
+// lay remembers a rollout that no block has any more, if it is aborted: a rollback and what follows it, or a block that was lost by
+// mistake, must not begin it again. mu is held.
+func (r *rollouts) lay(s rollout.State) bool {
+	if s.Phase != rollout.Aborted || len(r.aborted) >= maxAborted {
+		return false
+	}
+	r.aborted[s.Name] = s
+	return true
+}
+
 // take makes a plan run: from where it is, from where an earlier process has left it, or from its beginning. mu is held.
 func (r *rollouts) take(plan *rollout.Plan, live *rollout.Live) *rolling {
 	now := r.now()
 	one := &rolling{plan: plan, live: live}
 	var e *rollout.Event
 	left, found := r.file.left[plan.Name]
+	if !found {
+		left, found = r.aborted[plan.Name]
+	}
 	switch runs := r.byName[plan.Name]; {
 	case runs != nil:
 		one.state, e = plan.Take(runs.state, now)
@@ -275,7 +302,17 @@ func (r *rollouts) save(as rights) {
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		list = append(list, r.byName[name].state)
 	}
-	err := as(func() error { return r.file.write(list) })
+	for _, name := range slices.Sorted(maps.Keys(r.aborted)) {
+		list = append(list, r.aborted[name])
+	}
+	shared := false
+	err := as(func() error {
+		shared = r.file.shared()
+		return r.file.write(list)
+	})
+	if shared && !r.failing {
+		r.tell(errorlog.Alert, fmt.Sprintf("%s was written by another process, whose rollouts a start anew would take for its own: name a file for each gateway with limit_rollout_state", r.file.path))
+	}
 	if err != nil {
 		if !r.failing {
 			r.tell(errorlog.Alert, fmt.Sprintf("keeping the state of rollouts: %s; a start anew would begin from the state before", err))

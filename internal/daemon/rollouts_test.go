@@ -217,6 +217,30 @@ func TestChangedRollouts(t *testing.T) {
 	r.want("after a process without it", r.is("one"), "running 1%")
 }
 
+// One that was aborted does not begin again because its block was gone for a while: by a rollback and its return, or by mistake.
+func TestAbortedStaysSoWhileGone(t *testing.T) {
+	r := newRolled(t)
+	r.load(ofA)
+	r.act("one", "abort")
+	r.want("gone", r.load("limit_rollout two { zones b; steps 5%; }"), `notice: rollout "one" is not in the configuration any more: if it comes back it is aborted still`)
+	r.load(ofA)
+	r.want("back", r.is("one"), "aborted 0%")
+	r.load("")
+	r.start()
+	r.load("") // a process without it keeps that
+	r.start()
+	r.want("after processes without it", r.load(ofA), `notice: rollout "one" goes on, aborted, enforced for 0% of the keys: by an operator`)
+	r.want("after processes without it", r.is("one"), "aborted 0%")
+	r.act("one", "advance")
+	r.load("")
+	r.load(ofA)
+	r.want("one that ran is forgotten", r.is("one"), "running 1%")
+	r.act("one", "abort")
+	r.load("")
+	r.load(strings.Replace(ofA, "zones a", "zones b", 1))
+	r.want("another of this name", r.is("one"), "running 1%")
+}
+
 func TestWhereTheStateIs(t *testing.T) {
 	r := newRolled(t)
 	r.load("limit_rollout_state a.state;" + ofA)
@@ -235,6 +259,27 @@ func TestWhereTheStateIs(t *testing.T) {
 	}
 	if names, err := filepath.Glob(r.dir + "/*.state*"); err != nil || len(names) != 2 {
 		t.Errorf("got %v, %v, want two files", names, err)
+	}
+}
+
+// Two gateways with one file would take each other's state for their own: it is told.
+func TestStateOfTwoProcesses(t *testing.T) {
+	r := newRolled(t)
+	r.load(ofA)
+	r.act("one", "advance")
+	other := &rolled{t: t, dir: r.dir, time: r.time}
+	other.start()
+	other.load(ofA)
+	other.act("one", "advance")
+	if all := strings.Join(other.said, "\n"); strings.Contains(all, "another process") {
+		t.Errorf("the one who came last said: %s", all)
+	}
+	r.said = nil
+	r.act("one", "abort")
+	r.want("the first", r.last(), "alert: /pid.rollouts was written by another process, whose rollouts a start anew would take for its own: name a file for each gateway with limit_rollout_state")
+	r.act("one", "advance")
+	if len(r.said) != 3 {
+		t.Errorf("said %q: want it told once", r.said)
 	}
 }
 

@@ -125,3 +125,64 @@ func TestCloseEndsQuestions(t *testing.T) {
 		}
 	})
 }
+
+// Clients choose names and leave: what nobody waits for is not asked on, and what many wait for is asked in turns.
+func TestQuestionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var open, most atomic.Int32
+		c := NewCache(askerOf(func(ctx context.Context, _ string) (Answer, error) {
+			if n := open.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			defer open.Add(-1)
+			<-ctx.Done()
+			return Answer{}, &Error{TimedOut}
+		}), 0, 30*time.Second, now)
+		defer c.Close()
+		var all sync.WaitGroup
+		for i := range 3 * mostQuestions {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, _ = c.Lookup(ctx, fmt.Sprint(i))
+			})
+		}
+		all.Wait()
+		synctest.Wait()
+		if most.Load() != mostQuestions || open.Load() != 0 {
+			t.Errorf("asked at a time: %d, want %d; %d are still asked", most.Load(), mostQuestions, open.Load())
+		}
+		for _, patience := range []time.Duration{time.Second, 5 * time.Second} {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				_, _ = c.Lookup(ctx, "two.example")
+			})
+		}
+		time.Sleep(2 * time.Second)
+		if open.Load() != 1 {
+			t.Errorf("one of two has left: %d questions are open, want one", open.Load())
+		}
+		all.Wait()
+		synctest.Wait()
+		if open.Load() != 0 {
+			t.Error("a question is open that nobody waits for")
+		}
+	})
+}
+
+func TestNothingIsAskedBehindTheEnd(t *testing.T) {
+	c := NewCache(askerOf(func(context.Context, string) (Answer, error) {
+		return Answer{Addrs: []netip.Addr{netip.IPv6Loopback()}, TTL: time.Hour}, nil
+	}), 0, time.Second, now)
+	if _, err := c.Lookup(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if _, err := c.Lookup(t.Context(), "a"); err != nil {
+		t.Errorf("what is remembered: got %v", err)
+	}
+	if _, err := c.Lookup(t.Context(), "b"); err == nil {
+		t.Error("what is not: got an answer")
+	}
+}

@@ -27,7 +27,7 @@ type Client struct {
 
 // Answer is what a name stands for.
 type Answer struct {
-	Addrs []netip.Addr  // at least one; IPv4 first
+	Addrs []netip.Addr  // at least one, none of them twice; IPv4 first
 	TTL   time.Duration // how long that holds
 }
 

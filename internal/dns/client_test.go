@@ -37,6 +37,7 @@ func TestAsk(t *testing.T) {
 	s := dnstest.Start(t)
 	s.Set("one.example", dnstest.Name{Addrs: []string{"192.0.2.1"}, TTL: 7})
 	s.Set("two.example", dnstest.Name{Addrs: []string{"2001:db8::1", "192.0.2.1", "192.0.2.2"}, TTL: 300})
+	s.Set("twice.example", dnstest.Name{Addrs: []string{"192.0.2.1", "192.0.2.1", "2001:db8::1", "2001:db8::1"}, TTL: 5})
 	s.Set("long.example", dnstest.Name{Addrs: []string{"192.0.2.3"}, TTL: 9, Long: true})
 	s.Set("alias.example", dnstest.Name{Alias: "one.example", TTL: 3})
 	s.Set("far.example", dnstest.Name{Alias: "elsewhere.example", TTL: 60})
@@ -51,6 +52,7 @@ func TestAsk(t *testing.T) {
 		"one.example":                       "[192.0.2.1] 7s",
 		"ONE.example.":                      "[192.0.2.1] 7s",
 		"two.example":                       "[192.0.2.1 192.0.2.2 2001:db8::1] 5m0s",
+		"twice.example":                     "[192.0.2.1 2001:db8::1] 5s",
 		"long.example":                      "[192.0.2.3] 9s",
 		"alias.example":                     "[192.0.2.1] 3s",
 		"far.example":                       "3: Host not found", // nobody knows what it stands for

@@ -3,6 +3,7 @@ package dns
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,7 +141,7 @@ func (r *reply) follow(records []record) {
 			case !same(rec.owner, r.alias):
 			case !rec.addr.IsValid():
 				next = rec
-			case len(r.addrs) < mostAddresses:
+			case len(r.addrs) < mostAddresses && !slices.Contains(r.addrs, rec.addr):
 				r.addrs = append(r.addrs, rec.addr)
 				r.ttl = min(r.ttl, rec.ttl)
 			}

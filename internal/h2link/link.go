@@ -23,13 +23,14 @@ const (
 // Link is one connection. One goroutine at a time begins a stream on it, takes its answer and ends it; one other may write the
 // stream's body meanwhile; Interrupt may come from any.
 type Link struct {
-	nc    net.Conn
-	wake  chan struct{} // something came for who takes the answer, or Interrupt was called
-	grant chan struct{} // the same for who writes the body
-	timer *time.Timer   // of who takes the answer
-	halt  atomic.Bool   // no more of the body is written
-	taken int           // bytes of the piece that Data returned last
-	give  []byte        // its memory, of which Data makes use again
+	nc     net.Conn
+	wake   chan struct{} // something came for who takes the answer, or Interrupt was called
+	grant  chan struct{} // the same for who writes the body
+	timer  *time.Timer   // of who takes the answer
+	halt   atomic.Bool   // no more of the body is written
+	writes atomic.Bool   // a piece of it is being written
+	taken  int           // bytes of the piece that Data returned last
+	give   []byte        // its memory, of which Data makes use again
 
 	sent     atomic.Int64
 	received atomic.Int64
@@ -40,10 +41,10 @@ type Link struct {
 	payload [maxFrame]byte
 	block   block
 
-	wmu    sync.Mutex // guards what follows, and writing
-	out    []byte     // frames to write now
-	greets bool       // the preface is not out yet
-	broken bool       // a frame may be out in part: nothing can be sent any more
+	wmu    sync.Mutex  // guards what follows, and writing
+	out    []byte      // frames to write now
+	greets bool        // the preface is not out yet
+	broken atomic.Bool // a frame may be out in part: nothing can be sent any more; any goroutine looks
 
 	mu      sync.Mutex // guards what follows; it may be taken with wmu held
 	control []byte     // frames that answer the peer's
@@ -96,11 +97,9 @@ func (l *Link) Close() { _ = l.nc.Close() } // nothing more is expected of it
 
 // Usable reports whether another stream can begin.
 func (l *Link) Usable() bool {
-	l.wmu.Lock()
-	defer l.wmu.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.broken && l.fault == nil && !l.going && !l.stream.open && l.last < h2.MaxWindow-2
+	return !l.broken.Load() && l.fault == nil && !l.going && !l.stream.open && l.last < h2.MaxWindow-2
 }
 
 // Sent is how many bytes were written so far.
@@ -119,11 +118,9 @@ func (l *Link) Interrupt() {
 func (l *Link) InterruptWrite() {
 	l.halt.Store(true) // before the look: whoever writes arms, and then looks at it
 	poke(l.grant)
-	if l.wmu.TryLock() {
-		l.wmu.Unlock()
-		return
+	if l.writes.Load() {
+		_ = l.nc.SetWriteDeadline(time.Unix(1, 0)) // of a closed connection: ended anyway
 	}
-	_ = l.nc.SetWriteDeadline(time.Unix(1, 0)) // of a closed connection: ended anyway
 }
 
 func poke(c chan struct{}) {

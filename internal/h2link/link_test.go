@@ -408,3 +408,41 @@ func TestGivenUp(t *testing.T) {
 		t.Errorf("head %v, error %v", h, err)
 	}
 }
+
+// A peer that asks and reads nothing keeps the goroutine that answers it waiting, and nobody else: neither who looks for a connection
+// to use, nor who ends the writing of a body that is not being written.
+func TestAPeerThatReadsNothingHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe() // takes no byte that is not read
+	l := New(near)
+	defer far.Close()
+	defer l.Close()
+	if _, err := far.Write(h2.AppendPing(h2.AppendSettings(nil), false, [8]byte{})); err != nil {
+		t.Fatal(err)
+	}
+	for l.wmu.TryLock() { // until the answer is being written
+		l.wmu.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	looked := make(chan bool)
+	// Owned by the test, ends with the link.
+	go func() {
+		usable := l.Usable()
+		l.InterruptWrite()
+		looked <- usable
+	}()
+	select {
+	case usable := <-looked:
+		if !usable {
+			t.Error("it is not usable")
+		}
+	case <-time.After(2 * time.Second):
+		t.Error("they wait")
+	}
+	far.SetReadDeadline(time.Now().Add(2 * time.Second))
+	p := &peer{http2.NewFramer(far, far), t, far}
+	p.preface()
+	if !p.next(http2.FrameSettings).(*http2.SettingsFrame).IsAck() || !p.next(http2.FramePing).(*http2.PingFrame).IsAck() {
+		t.Error("the peer was not answered")
+	}
+}

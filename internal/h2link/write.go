@@ -104,7 +104,7 @@ func (l *Link) data(id uint32, p []byte, end bool) {
 func (l *Link) flush(limit time.Duration, body bool) error {
 	out := l.out
 	l.out = l.out[:0]
-	if l.broken {
+	if l.broken.Load() {
 		return &Fault{Kind: Unsent, Err: net.ErrClosed}
 	}
 	_ = l.nc.SetWriteDeadline(time.Now().Add(limit)) // the write tells of a closed connection
@@ -116,7 +116,7 @@ func (l *Link) flush(limit time.Duration, body bool) error {
 	if err == nil {
 		return nil
 	}
-	l.broken = true
+	l.broken.Store(true)
 	if isTimeout(err) {
 		return ErrTimeout
 	}
@@ -133,10 +133,12 @@ func (l *Link) Write(p []byte, end bool, limit time.Duration, left func() bool) 
 			return err
 		}
 		if n > 0 || len(p) == 0 {
+			l.writes.Store(true) // before the deadline: who halts looks at it, and then sets one that is over
 			l.wmu.Lock()
 			l.data(id, p[:n], end && n == len(p))
 			err := l.flush(limit, true)
 			l.wmu.Unlock()
+			l.writes.Store(false)
 			l.respond()
 			if p = p[n:]; err != nil || len(p) == 0 {
 				return err

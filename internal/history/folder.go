@@ -49,6 +49,8 @@ func Open(path string, keep int) (*Folder, error) {
 		return nil, fmt.Errorf("opening the history: %s is no folder", path)
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("opening the history: %s is open to others (%v): chmod 0700", path, info.Mode().Perm())
+	case foreign(info):
+		return nil, fmt.Errorf("opening the history: %s belongs to another user, who could put configurations into it: chown it to the one who starts the gateway", path)
 	}
 	f := &Folder{path, max(keep, 2), maxBytes}
 	old, err := filepath.Glob(filepath.Join(path, tempStart+"*"))
@@ -168,27 +170,27 @@ func (l *List) Last() *Entry {
 	return l.Active[len(l.Active)-1]
 }
 
-// Before returns the configuration that was active before that of a number and is another one. What was there before a rollback does
-// not count: before it is what was before the configuration that it went back to.
-func (l *List) Before(number int) (*Entry, error) {
-	running, err := l.Find(number)
-	if err != nil {
-		return nil, err
-	}
+// Before returns the configuration that was active before the one that runs and is another one, of the same path. What was there before
+// a rollback does not count: before it is what was before the configuration that it went back to. Before one that could not be kept,
+// which has the number 0, is what was kept last.
+func (l *List) Before(running *Entry) (*Entry, error) {
 	at := running
 	for at.From != 0 {
 		earlier, err := l.Find(at.From)
-		if err != nil || earlier.Number >= at.Number {
+		if err != nil || at.Number != 0 && earlier.Number >= at.Number {
 			break
 		}
 		at = earlier
 	}
 	for _, e := range slices.Backward(l.Active) {
-		if e.Number < at.Number && !e.Same(running) {
+		if (at.Number == 0 || e.Number < at.Number) && e.Path == running.Path && !e.Same(running) {
 			return e, nil
 		}
 	}
-	return nil, fmt.Errorf("nothing that is kept was active before number %d", number)
+	if running.Number == 0 {
+		return nil, errors.New("nothing else is kept than what runs")
+	}
+	return nil, fmt.Errorf("nothing that is kept was active before number %d", running.Number)
 }
 
 // Add keeps a configuration that became active, and sets its number. One that became active last already, by a restart for example, is

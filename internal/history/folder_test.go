@@ -226,15 +226,43 @@ func TestBefore(t *testing.T) {
 	}
 	for number, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 3, 5: 0, 6: 5, 7: 1, 8: 3} {
 		got := 0
-		if e, err := l.Before(number); err == nil {
+		if e, err := l.Before(l.Active[number-1]); err == nil {
 			got = e.Number
 		}
 		if got != want {
 			t.Errorf("before %d: got %d, want %d", number, got, want)
 		}
 	}
-	if _, err := l.Before(99); err == nil {
-		t.Error("got something before a number that is not there")
+	other := entry(Start, "c")
+	other.Path = "/etc/other.conf" // of another gateway, in the same folder
+	l.Active = append(l.Active, other)
+	unkept := func(text string, from int) *Entry { e := entry(Reload, text); e.From = from; return e }
+	for _, c := range []struct {
+		running *Entry
+		want    int
+	}{{unkept("z", 0), 8}, {unkept("c", 0), 7}, {unkept("b", 2), 1}, {other, 0}} {
+		got := 0
+		if e, err := l.Before(c.running); err == nil {
+			got = e.Number
+		}
+		if got != c.want {
+			t.Errorf("before %+v: got %d, want %d", c.running, got, c.want)
+		}
+	}
+}
+
+// A folder of somebody else is refused: a rollback would run what he puts into it.
+func TestFolderOfAnother(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "h")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(path, 65534, 65534); err != nil {
+		t.Skip("only root can give a folder away: ", err)
+	}
+	if _, err := Open(path, 2); err == nil || !strings.Contains(err.Error(), "belongs to another user") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/meter"
+	"github.com/limitgate/limitgate/internal/printable"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/expfmt"
@@ -56,11 +58,11 @@ func (collector) Describe(chan<- *prometheus.Desc) {}
 type sink chan<- prometheus.Metric
 
 func (to sink) gauge(d *prometheus.Desc, v float64, labels ...string) {
-	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, written(labels)...)
 }
 
 func (to sink) counter(d *prometheus.Desc, v uint64, labels ...string) {
-	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), written(labels)...)
 }
 
 func (to sink) histogram(d *prometheus.Desc, b meter.Buckets, labels ...string) {
@@ -69,7 +71,17 @@ func (to sink) histogram(d *prometheus.Desc, b meter.Buckets, labels ...string) 
 		n += b.Counts[i]
 		upTo[bound.Seconds()] = n
 	}
-	to <- prometheus.MustNewConstHistogram(d, b.Count(), b.Sum.Seconds(), upTo, labels...)
+	to <- prometheus.MustNewConstHistogram(d, b.Count(), b.Sum.Seconds(), upTo, written(labels)...)
+}
+
+// written are labels as they may stand in an exposition: names in a configuration are bytes, and one that is not UTF-8 would cost all metrics.
+func written(labels []string) []string {
+	for i, l := range labels {
+		if !utf8.ValidString(l) {
+			labels[i] = printable.Text(l)
+		}
+	}
+	return labels
 }
 
 // Collect implements prometheus.Collector.

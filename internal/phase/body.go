@@ -15,6 +15,10 @@ func BodyFault(r *request.Request, err error) Next {
 		if b.Log != "" {
 			r.Logf(b.Level, "%s", b.Log)
 		}
+		if b.Status == 499 {
+			r.Leave(499)
+			return Done
+		}
 		r.Fail(b.Status)
 		return Fail
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/dns"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/found"
 	"github.com/limitgate/limitgate/internal/logfile"
@@ -42,6 +43,8 @@ type Env struct {
 	Dir string
 	// Sessions are those of TLS, kept for clients that come again; they outlive the configuration.
 	Sessions *tlsconf.Sessions
+	// Names is what names of upstreams stand for; it outlives the configuration. nil: each one looks them up before it serves.
+	Names *dns.Memory
 	// Holds count the refusals that are held back, over all configurations; nil: this one counts for itself.
 	Holds *Holds
 	// Version is ours, for the pages that name it; "" names none.

@@ -19,6 +19,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
 	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
 	"github.com/limitgate/limitgate/memzone"
 )
@@ -83,7 +84,7 @@ func load(t testing.TB, text string) *gateway {
 	g.env = &phase.Env{
 		Vars: vars.NewTable(vars.Facts{}), Errors: errs, Zones: g.zones, Files: g.files, Logs: g.files, Now: phasetest.Now,
 		Log:     errorlog.New(errorlog.Sink{Writer: &g.log, Level: errorlog.Info}),
-		Version: "1.2.3", Spans: &g.spans,
+		Version: "1.2.3", Sessions: tlsconf.NewSessions(phasetest.Now), Spans: &g.spans,
 	}
 	g.program = New(g.env, cfg)
 	g.conn = request.Conn{

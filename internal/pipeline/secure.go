@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"crypto/tls"
-	"sync"
 
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/h1"
@@ -45,7 +44,7 @@ func (c *compiler) secure(a *address, p *point) {
 		}
 		a.heads[i] = head
 	}
-	fallback, heads, offers := a.fallback, a.heads, new(protocols)
+	fallback, heads := a.fallback, a.heads
 	config := &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		if p, ok := hello.Conn.(tlsconf.Peer); ok {
 			p.Info().TLS = &request.TLS{ServerName: hello.ServerName, Suites: hello.CipherSuites, Groups: hello.SupportedCurves}
@@ -58,29 +57,12 @@ func (c *compiler) secure(a *address, p *point) {
 		if s == nil {
 			s = program.servers[fallback].tls
 		}
-		return offers.config(s.Config(hello), heads[i].HTTP2), nil
+		return s.Config(hello, heads[i].HTTP2), nil
 	}}
 	a.head = a.heads[fallback]
 	for _, h := range a.heads {
 		h.TLS = config
 	}
-}
-
-// protocols are configurations that offer HTTP/2, by those without.
-type protocols struct{ made sync.Map }
-
-// config returns a configuration as it is, or one that offers HTTP/2 too.
-func (p *protocols) config(c *tls.Config, http2 bool) *tls.Config {
-	if !http2 || len(c.NextProtos) == 0 {
-		return c
-	}
-	if made, ok := p.made.Load(c); ok {
-		return made.(*tls.Config)
-	}
-	both := c.Clone()
-	both.NextProtos = append([]string{"h2"}, c.NextProtos...)
-	made, _ := p.made.LoadOrStore(c, both)
-	return made.(*tls.Config)
 }
 
 // maxRecord is the most that TLS encrypts at a time.

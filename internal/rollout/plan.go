@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Plan is a limit_rollout block. It is not changed once it is in use.
@@ -35,6 +36,8 @@ func (p *Plan) Validate() error {
 	switch {
 	case p.Name == "":
 		return errors.New("a rollout has a name")
+	case !utf8.ValidString(p.Name) || !utf8.ValidString(strings.Join(p.Zones, "")):
+		return errors.New("its name, or that of a zone, is not UTF-8: its state could not be kept under that name")
 	case len(p.Zones) == 0:
 		return errors.New(`it names no zone: add "zones NAME …;"`)
 	case len(p.Steps) == 0:

@@ -279,6 +279,8 @@ func TestValidate(t *testing.T) {
 		"at most 30d":      func(p *Plan) { p.Interval = 31 * 24 * time.Hour },
 		"min_requests":     func(p *Plan) { p.MinRequests = 0 },
 		"has a name":       func(p *Plan) { p.Name = "" },
+		"its name, or":     func(p *Plan) { p.Name = "a\xff" },
+		"or that of a zo":  func(p *Plan) { p.Zones = []string{"a", "b\xff"} },
 	} {
 		p := login()
 		change(p)

@@ -28,21 +28,49 @@ type Env struct {
 
 // Server is the TLS side of one server. It is immutable.
 type Server struct {
-	config   *tls.Config
-	versions map[uint16]*tls.Config // one for each version, where those that are spoken have a gap
-	keeper   *keeper                // nil: no session is taken up again
-	rejects  bool
-	Record   int // bytes that are encrypted at a time: ssl_buffer_size
+	plain   offer
+	both    offer   // HTTP/2 as well
+	keeper  *keeper // nil: no session is taken up again
+	rejects bool
+	Record  int // bytes that are encrypted at a time: ssl_buffer_size
 }
 
 // Rejects reports whether the server refuses handshakes.
 func (s *Server) Rejects() bool { return s.rejects }
 
-// Config returns the configuration for a client that means this server. What the session is called is told to the connection.
-func (s *Server) Config(hello *tls.ClientHelloInfo) *tls.Config {
-	config := s.config
+// offer is what clients are offered.
+type offer struct {
+	config   *tls.Config
+	versions map[uint16]*tls.Config // one for each version, where those that are spoken have a gap
+}
+
+// newOffer makes the configurations of an offer; versions are all that are spoken, in order.
+func newOffer(config *tls.Config, versions []uint16) offer {
+	o := offer{config: config}
+	if int(config.MaxVersion-config.MinVersion) >= len(versions) {
+		o.versions = map[uint16]*tls.Config{}
+		for _, v := range versions {
+			one := config.Clone()
+			one.MinVersion, one.MaxVersion = v, v
+			o.versions[v] = one
+		}
+	}
+	return o
+}
+
+// protocolHTTP2 is HTTP/2 as TLS names it.
+const protocolHTTP2 = "h2"
+
+// Config returns the configuration for a client that means this server, which may be offered HTTP/2. What the session is called is
+// told to the connection: such a configuration is that one's alone, and nobody may keep it.
+func (s *Server) Config(hello *tls.ClientHelloInfo, http2 bool) *tls.Config {
+	o := &s.plain
+	if http2 {
+		o = &s.both
+	}
+	config := o.config
 	for _, v := range hello.SupportedVersions { // the client's best first
-		if c := s.versions[v]; c != nil {
+		if c := o.versions[v]; c != nil {
 			config = c
 			break
 		}
@@ -73,27 +101,23 @@ func Compile(env *Env, s *conf.Scope) (*Server, *Clients) {
 		c.fault(`no "ssl_certificate_key" is defined for certificate "`+shown(certs[len(certs)-1].Arg(0))+`"`, "each ssl_certificate has a key of its own")
 		return nil, &Clients{}
 	}
-	out := &Server{config: &tls.Config{NextProtos: []string{"http/1.1"}, DynamicRecordSizingDisabled: true}, rejects: rejects, Record: c.record()}
-	versions := c.versions()
-	out.config.MinVersion, out.config.MaxVersion = versions[0], versions[len(versions)-1]
-	mark := c.certificates(out.config, certs, keys, passwords)
-	c.ciphers(out.config)
-	c.groups(out.config)
+	out := &Server{rejects: rejects, Record: c.record()}
+	config, versions := &tls.Config{NextProtos: []string{"http/1.1"}, DynamicRecordSizingDisabled: true}, c.versions()
+	config.MinVersion, config.MaxVersion = versions[0], versions[len(versions)-1]
+	mark := c.certificates(config, certs, keys, passwords)
+	c.ciphers(config)
+	c.groups(config)
 	clients := compileClients(env, s, true)
-	clients.install(out.config)
-	out.keeper = c.keep(out.config, append(mark, clients.mark...))
+	clients.install(config)
+	out.keeper = c.keep(config, append(mark, clients.mark...))
 	if rejects {
-		out.keeper, out.config = nil, new(tls.Config) // without certificates crypto/tls answers as nginx does: unrecognized_name
+		out.keeper, out.plain.config = nil, new(tls.Config) // without certificates crypto/tls answers as nginx does: unrecognized_name
+		out.both = out.plain
 		return out, clients
 	}
-	if int(out.config.MaxVersion-out.config.MinVersion) >= len(versions) {
-		out.versions = map[uint16]*tls.Config{}
-		for _, v := range versions {
-			one := out.config.Clone()
-			one.MinVersion, one.MaxVersion = v, v
-			out.versions[v] = one
-		}
-	}
+	both := config.Clone()
+	both.NextProtos = append([]string{protocolHTTP2}, config.NextProtos...)
+	out.plain, out.both = newOffer(config, versions), newOffer(both, versions)
 	return out, clients
 }
 

@@ -34,8 +34,12 @@ func NewSessions(now func() limitgate.Time) *Sessions {
 // upstreamSessions is how many sessions with upstreams are kept: one for each address, name and kind of handshake.
 const upstreamSessions = 4096
 
-// sessionBytes is about what one session takes in nginx's caches: a megabyte is said to hold 4000.
+// sessionBytes is about what one session takes in nginx's caches: a megabyte is said to hold 4000. One that is larger counts as several.
 const sessionBytes = 256
+
+// mostSession is how many bytes a session may have that is taken up again: a client that shows certificates decides how large its
+// own is.
+const mostSession = 16 << 10
 
 // cache returns the cache that a directive wants: the one of its name, of the size it has now, or a new one.
 func (s *Sessions) cache(c conf.SessionCache) *cache {
@@ -85,15 +89,18 @@ func (k *keeper) install(c *tls.Config, conn *request.TLS) {
 	}
 }
 
-// wrap makes the ticket that a client gets: the session itself, or where it is kept.
+// wrap makes the ticket that a client gets: the session itself, or where it is kept. For one that is too large it is a ticket that
+// leads nowhere.
 func (k *keeper) wrap(state tls.ConnectionState, session *tls.SessionState, id sessionID) ([]byte, error) {
 	session.Extra = append(session.Extra, k.note(id))
-	if k.cache == nil {
-		return k.tickets.EncryptTicket(state, session)
-	}
 	b, err := session.Bytes()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(b) > mostSession:
+		return id[:], nil
+	case k.cache == nil:
+		return k.tickets.EncryptTicket(state, session)
 	}
 	return k.cache.put(b), nil
 }
@@ -133,7 +140,8 @@ type sessionID [32]byte
 // cache holds sessions on this side, of which the client knows a random number only. Where it is full, the oldest goes.
 type cache struct {
 	mu     sync.Mutex // guards all below
-	room   int
+	room   int        // in sessions of sessionBytes
+	used   int        // of room
 	byID   map[sessionID]*kept
 	oldest *kept // a list in the order of keeping
 	newest *kept
@@ -152,9 +160,13 @@ func (c *cache) resize(room int) {
 	c.shrink(room)
 }
 
-// shrink forgets the oldest until no more than room are left.
+// takes is how much of the room of a cache a session takes.
+func (k *kept) takes() int { return max((len(k.state)+sessionBytes-1)/sessionBytes, 1) }
+
+// shrink forgets the oldest until no more than room is used.
 func (c *cache) shrink(room int) {
-	for len(c.byID) > room {
+	for c.used > room && len(c.byID) > 0 {
+		c.used -= c.oldest.takes()
 		delete(c.byID, c.oldest.id)
 		c.oldest = c.oldest.next
 	}
@@ -165,13 +177,14 @@ func (c *cache) put(state []byte) []byte {
 	_, _ = rand.Read(k.id[:]) // it does not fail
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shrink(max(c.room-1, 0))
+	c.shrink(max(c.room-k.takes(), 0))
 	if len(c.byID) == 0 {
 		c.oldest = k
 	} else {
 		c.newest.next = k
 	}
 	c.newest = k
+	c.used += k.takes()
 	c.byID[k.id] = k
 	return append([]byte(nil), k.id[:]...)
 }

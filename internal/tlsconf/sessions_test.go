@@ -7,6 +7,7 @@ import (
 
 	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/conf"
+	"github.com/limitgate/limitgate/internal/gatewaytest"
 )
 
 // shared is sessions with a clock that the test moves.
@@ -103,5 +104,46 @@ func TestCacheForgetsTheOldest(t *testing.T) {
 	c.resize(0)
 	if id := c.put([]byte{9}); c.get(ids[4]) != nil || c.get(id) == nil {
 		t.Error("a cache that was emptied does not begin anew")
+	}
+}
+
+// A client decides how large its session is, by the certificates that it shows: the bytes of a cache are bounded all the same, and who
+// shows many is served, though its session is not taken up again.
+func TestLargeSessionsAreBounded(t *testing.T) {
+	s, _ := shared()
+	c := s.cache(conf.SessionCache{Name: "a", Bytes: 16 * sessionBytes})
+	for range 40 {
+		c.put(make([]byte, 5*sessionBytes-1))
+	}
+	if got, want := len(c.byID), 3; got != want {
+		t.Errorf("sessions of five times the usual size in the room of sixteen: got %d, want %d", got, want)
+	}
+	cert, key := gatewaytest.Certificate(t, "ecdsa", "client")
+	p, err := tls.X509KeyPair([]byte(cert), []byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := p
+	for range 100_000 / len(p.Certificate[0]) {
+		long.Certificate = append(long.Certificate, p.Certificate[0])
+	}
+	for name, k := range map[string]*keeper{
+		"tickets": {sessions: s, tickets: s.tickets, mark: []byte("0123456789abcdef"), timeout: time.Minute},
+		"kept":    {sessions: s, tickets: s.tickets, mark: []byte("0123456789abcdef"), timeout: time.Minute, cache: s.cache(conf.SessionCache{Number: 100})},
+	} {
+		for shown, again := range map[*tls.Certificate]bool{&p: true, &long: false} {
+			config, cache := serverConfig(t), tls.NewLRUClientSessionCache(1)
+			config.ClientAuth = tls.RequestClientCert
+			k.install(config, nil)
+			for i := range 2 {
+				_, server, err := shake(t, config, &tls.Config{InsecureSkipVerify: true, ServerName: "x", ClientSessionCache: cache, Certificates: []tls.Certificate{*shown}})
+				if err != nil || server.DidResume != (again && i == 1) {
+					t.Errorf("%s, %d certificates, connection %d: resumed %v, %v", name, len(shown.Certificate), i, server.DidResume, err)
+				}
+			}
+			if k.cache != nil && again {
+				t.Logf("%d bytes of room for %d sessions with a certificate", k.cache.used*sessionBytes, len(k.cache.byID))
+			}
+		}
 	}
 }

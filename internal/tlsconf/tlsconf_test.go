@@ -123,7 +123,7 @@ func (s *site) good(server string) *tls.Config {
 	for _, e := range errs.List() {
 		s.t.Fatalf("%s: %s", server, e)
 	}
-	return &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) { return got.Config(h), nil }}
+	return &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) { return got.Config(h, false), nil }}
 }
 
 func TestClientsGetWhatTheyCanUse(t *testing.T) {

@@ -24,6 +24,7 @@ type answer struct {
 	digits   [40]byte // of a number or a date
 	bare     bool     // no body may follow
 	done     bool     // Finish was called and all is sent
+	ended    bool     // the last frame of it is on its way
 	closed   bool     // the client knows that nothing follows; guarded by the connection's lock
 	sent     int64    // bytes of frames
 	headSize int64    // of them those of heads, trailers and framing
@@ -59,9 +60,8 @@ func (s *stream) SendHead(r *request.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	resp.Sent = true
-	if s.gone || a.closed || c.out.err != nil {
-		s.err = errGone
-		return s.err
+	if err := s.makeRoom(); err != nil {
+		return err
 	}
 	before := len(c.out.buf)
 	c.out.buf = h2.AppendBlock(c.out.buf, a.block, s.id, end, c.frameSize)
@@ -69,7 +69,8 @@ func (s *stream) SendHead(r *request.Request) error {
 	c.sentBytes(n, n)
 	a.headSize = int64(n)
 	a.sent += int64(n)
-	a.closed = end
+	a.ended, a.closed = end, end
+	c.grant()
 	return nil
 }
 
@@ -178,7 +179,7 @@ func (s *stream) Flush() error {
 func (s *stream) Finish() error {
 	a := &s.answer
 	trailers := s.r.Response.Trailers
-	if s.err == nil && !a.closed {
+	if s.err == nil && !a.ended {
 		switch {
 		case len(trailers) > 0:
 			if err := s.unhold(false); err != nil {
@@ -228,7 +229,7 @@ func (s *stream) sendTrailers(fields []request.Header) {
 	c.sentBytes(n, n)
 	a.sent += int64(n)
 	a.headSize += int64(n)
-	a.closed = true
+	a.ended, a.closed = true, true
 }
 
 // BytesSent implements request.Stream. As in nginx the framing counts.

@@ -11,8 +11,13 @@ import (
 	"github.com/limitgate/limitgate/internal/request"
 )
 
-// readWindow is how much of a body the client may send ahead once somebody reads it.
-const readWindow = 256 << 10
+// readWindow is how much of a body the client may send ahead once somebody reads it; narrowWindow is how much it may where
+// mostWide bodies of the connection are read already. One that hundreds are sent on is slow for none of them, and keeps less memory.
+const (
+	readWindow   = 256 << 10
+	narrowWindow = 64 << 10
+	mostWide     = 16
+)
 
 // mostKept is how much memory of a body a stream keeps for the next one.
 const mostKept = 64 << 10
@@ -115,7 +120,7 @@ func (s *stream) ReadBody() ([]byte, error) {
 		case b.closed && !s.gone:
 			return nil, io.EOF
 		case s.gone:
-			b.err = &request.BodyError{Status: 400, Level: errorlog.Info, Log: "client prematurely closed connection"}
+			b.err = &request.BodyError{Status: 499, Level: errorlog.Info, Log: "client prematurely closed stream"}
 			return nil, b.err
 		}
 		if !s.await() {
@@ -140,10 +145,23 @@ func (s *stream) admit() {
 	if b.expects && b.got == 0 && !s.r.Response.Sent {
 		out.buf = h2.AppendBlock(out.buf, h2.AppendStatus(nil, 100), s.id, false, s.c.frameSize)
 	}
-	if n := b.flow.Grow(readWindow); n > 0 {
+	if n := b.flow.Grow(s.ahead()); n > 0 {
 		out.buf = h2.AppendWindowUpdate(out.buf, s.id, n)
 	}
 	s.c.flush()
+}
+
+// ahead is how much of the body the client may send ahead. c is locked.
+func (s *stream) ahead() uint32 {
+	switch {
+	case s.declared >= 0 && s.declared <= s.in.flow.Size():
+		return 0 // there is room for all of it
+	case s.c.wide >= mostWide:
+		return narrowWindow
+	}
+	s.wide = true
+	s.c.wide++
+	return readWindow
 }
 
 // await waits for more of the body, for client_body_timeout. c is locked before and after, but not meanwhile.

@@ -44,6 +44,7 @@ type conn struct {
 	blockedAt  limitgate.Time
 	served     uint64 // requests
 	newStreams int    // since bytes were read last
+	tookBack   bool   // a stream, since a request was served last
 	count      tally
 
 	serving atomic.Uint64 // the number of the request that the reader is serving; 0: none
@@ -71,12 +72,15 @@ type conn struct {
 	answered   int            // requests since the reader looked, while it counts those that were taken back
 	outTotal   int64          // bytes sent, and those of use, since the reader looked
 	outPayload int64
+	wide       int           // bodies with a large window
+	leaving    int           // streams that were taken back, and whose requests have not ended
+	left       chan struct{} // the last of these has
 }
 
 func newConn(s *Server, l *edge.Link) *conn {
 	c := &conn{
 		srv: s, link: l, streams: make(map[uint32]*stream), send: h2.NewWindow(h2.DefaultWindow), began: h2.DefaultWindow,
-		frameSize: h2.MinFrameSize, inflow: h2.NewInflow(h2.MaxWindow), done: make(chan struct{}),
+		frameSize: h2.MinFrameSize, inflow: h2.NewInflow(h2.MaxWindow), done: make(chan struct{}), left: make(chan struct{}, 1),
 	}
 	c.frames = http2.NewFramer(nil, (*input)(c))
 	c.frames.SetReuseFrames()
@@ -184,6 +188,7 @@ func (c *conn) logPanic(v any, stack []byte, s *stream) {
 // relieve gives the reader's part of one that serves a request for long to another goroutine.
 func (c *conn) relieve() {
 	if n := c.serving.Load(); n != 0 && c.serving.CompareAndSwap(n, 0) {
+		c.guard.Reset(graceTime) // for what else came in the same read
 		// Owned by c, ends when the connection does or with the reader's part.
 		go c.read()
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +52,7 @@ func TestUsualClient(t *testing.T) {
 		}
 	}
 	if n := s.serial.Load(); n != 1 {
-		t.Errorf("%d connections", n)
+		t.Errorf("%d connections; log %s", n, s.log.String())
 	}
 }
 
@@ -145,6 +146,7 @@ func TestHeadsAreJudged(t *testing.T) {
 		{"connect", []string{":method", "CONNECT", ":scheme", "http", ":path", "/", ":authority", "a"}, 405, `client sent CONNECT method`},
 		{"trace", []string{":method", "TRACE", ":scheme", "http", ":path", "/", ":authority", "a"}, 405, `client sent TRACE method`},
 		{"odd method", []string{":method", "G T", ":scheme", "http", ":path", "/", ":authority", "a"}, 400, `client sent invalid method: "G T"`},
+		{"too many lines", append(get("/"), slices.Repeat([]string{"a", ""}, mostLines+1)...), 400, `client sent too many header lines while reading client request headers`},
 		{"length without body", append(get("/"), "content-length", "5"), 400, `client prematurely closed stream`},
 		{"bad length", append(get("/"), "content-length", "5x"), 400, `client sent invalid "Content-Length" header`},
 		{"two lengths", append(get("/"), "content-length", "0", "content-length", "0"), 400, `client sent duplicate header line`},

@@ -36,6 +36,7 @@ type site struct {
 	held     atomic.Int64
 	under    atomic.Int64 // requests under way
 	served   atomic.Int64
+	ahead    atomic.Int64 // how far its clock is
 	ended    atomic.Int64 // connections
 	serial   atomic.Uint64
 	done     sync.WaitGroup
@@ -76,7 +77,7 @@ func newSite(t testing.TB, serve func(r *request.Request), change ...func(*site)
 		c(s)
 	}
 	var err error
-	if s.server, err = New(Config{Source: s, Now: limitgate.Now, Product: "limitgate"}); err != nil {
+	if s.server, err = New(Config{Source: s, Now: s.now, Product: "limitgate"}); err != nil {
 		t.Fatal(err)
 	}
 	if s.ln, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
@@ -134,6 +135,9 @@ func (s *site) close() {
 		s.t.Errorf("the program is held %d times, %d requests are under way", n, m)
 	}
 }
+
+// now is the site's clock.
+func (s *site) now() limitgate.Time { return limitgate.Now() + limitgate.Time(s.ahead.Load()) }
 
 func (s *site) Begun()                               { s.under.Add(1) }
 func (s *site) Ended()                               { s.under.Add(-1) }

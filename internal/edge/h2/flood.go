@@ -2,9 +2,11 @@ package h2
 
 import (
 	"errors"
+	"time"
 
 	"golang.org/x/net/http2"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/request"
 )
@@ -16,8 +18,11 @@ const (
 	mostPieces     = 128     // frames of one head
 	mostUnsent     = 1 << 20 // bytes that wait for a client that takes nothing
 	leastRefused   = 100     // streams, whatever http2_max_concurrent_streams is
-	resetsPerPlace = 2       // streams that were taken back before they were answered, by what may be open at once
+	resetsPerPlace = 2       // streams that were taken back early, by what may be open at once
 )
+
+// earlyReset is how soon a stream is taken back early.
+const earlyReset = limitgate.Time(time.Second)
 
 // errFlood ends the connection of a client that sends too much of what is of no use.
 var errFlood = errors.New("reading a frame: flood")
@@ -28,7 +33,7 @@ type tally struct {
 	idle           int   // frames since there was something of use
 	priorities     int   // PRIORITY frames that may still come
 	refused        int   // streams
-	resets         int   // streams that the client took back, less those that were answered
+	resets         int   // streams that the client took back early, less those that were answered
 	places         int   // http2_max_concurrent_streams
 }
 

@@ -2,6 +2,7 @@ package h2
 
 import (
 	"errors"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -11,6 +12,9 @@ import (
 
 // mostControl is the longest frame besides DATA and HEADERS that is read whole.
 const mostControl = 4 << 10
+
+// leaveTime is how long requests that were taken back may keep the reader waiting: they were told, and have nothing to do but to end.
+const leaveTime = 10 * time.Millisecond
 
 // frame reads one frame and does what it asks for.
 func (c *conn) frame() turn {
@@ -67,8 +71,11 @@ func (c *conn) control(h http2.FrameHeader) turn {
 		}
 	}
 	f, err := c.frames.ReadFrameForHeader(h)
-	if err != nil && !stays(err) {
+	switch {
+	case err != nil && !stays(err):
 		return c.broken(h, err)
+	case err != nil && h.Type == http2.FrameWindowUpdate:
+		return c.noIncrement(h.StreamID)
 	}
 	if c.count.idled() {
 		return c.flood(http2.ErrCodeEnhanceYourCalm)
@@ -229,7 +236,7 @@ func (c *conn) noIncrement(id uint32) turn {
 }
 
 // reset takes a stream back that the client does without. A client that does so again and again before it is answered only makes
-// work (CVE-2023-44487).
+// work (CVE-2023-44487). One whose answer has begun, or did not for long, is no such: calls that stream are ended like that.
 func (c *conn) reset(id uint32, code http2.ErrCode) turn {
 	c.mu.Lock()
 	if id > c.highest || id%2 == 0 {
@@ -237,7 +244,7 @@ func (c *conn) reset(id uint32, code http2.ErrCode) turn {
 		return c.fail(http2.ErrCodeProtocol, "client sent RST_STREAM frame with incorrect identifier")
 	}
 	s := c.streams[id]
-	if s == nil {
+	if s == nil || s.gone {
 		c.mu.Unlock()
 		return goOn
 	}
@@ -249,13 +256,51 @@ func (c *conn) reset(id uint32, code http2.ErrCode) turn {
 	default:
 		c.logf(errorlog.Info, "client terminated stream %d with status %d", id, uint32(code))
 	}
+	early := s.answer.headSize == 0 && c.srv.cfg.Now()-s.opened < earlyReset
 	s.in.closed, s.answer.closed = true, true
 	s.leave()
+	s.leaving = true
+	c.leaving++
 	c.mu.Unlock()
+	c.tookBack = true
+	if !early {
+		return goOn
+	}
 	if c.count.resets++; c.count.resets > max(resetsPerPlace*c.count.places, leastRefused) {
 		return c.flood(http2.ErrCodeEnhanceYourCalm)
 	}
 	return goOn
+}
+
+// awaitLeavers gives requests that were taken back a moment to end, so that the one that comes now finds their places free: nginx
+// ends them at once.
+func (c *conn) awaitLeavers() {
+	if !c.tookBack {
+		return
+	}
+	c.tookBack = false
+	late := time.NewTimer(leaveTime)
+	defer late.Stop()
+	for {
+		c.mu.Lock()
+		n := c.leaving
+		c.mu.Unlock()
+		if n == 0 {
+			break
+		}
+		select {
+		case <-c.left:
+			continue
+		case <-late.C:
+		}
+		c.mu.Lock()
+		for _, s := range c.streams {
+			s.leaving = false
+		}
+		c.leaving = 0
+		c.mu.Unlock()
+	}
+	c.guard.Reset(graceTime)
 }
 
 // skip passes over the rest of a frame.
@@ -293,16 +338,14 @@ func (c *conn) data(h http2.FrameHeader) turn {
 		}
 		length -= pad
 	}
-	if length == 0 && !h.Flags.Has(http2.FlagDataEndStream) {
-		if c.count.idled() {
-			return c.flood(http2.ErrCodeEnhanceYourCalm)
-		}
-	} else {
-		c.count.useful(length)
-	}
 	taken, next := c.admit(h, length)
 	if next != goOn {
 		return next
+	}
+	if taken && (length > 0 || h.Flags.Has(http2.FlagDataEndStream)) {
+		c.count.useful(length)
+	} else if c.count.idled() {
+		return c.flood(http2.ErrCodeEnhanceYourCalm)
 	}
 	if !taken {
 		return c.skip(length + pad)

@@ -163,6 +163,11 @@ func (c *conn) openBlock(h http2.FrameHeader) turn {
 
 // openStream makes a stream for a head, if the client may have one more. c is locked.
 func (c *conn) openStream(h http2.FrameHeader) turn {
+	if len(c.out.buf) > mostUnsent {
+		c.mu.Unlock()
+		defer c.mu.Lock()
+		return c.flood(http2.ErrCodeEnhanceYourCalm)
+	}
 	refused := ""
 	switch {
 	case c.live >= c.count.places:
@@ -232,5 +237,6 @@ func (c *conn) closeBlock() turn {
 	s.length.Store(b.length)
 	s.complete(b.end)
 	c.inside = false
+	c.awaitLeavers()
 	return c.serve(s)
 }

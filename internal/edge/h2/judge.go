@@ -13,6 +13,9 @@ import (
 	"github.com/limitgate/limitgate/internal/request"
 )
 
+// mostLines is how many fields a head may have, as in HTTP/1.
+const mostLines = 1000
+
 // head is what of a request's head is not in the request itself.
 type head struct {
 	buf       []byte // of names, values, and what is made of them
@@ -43,7 +46,7 @@ func (h *head) keep(text string) []byte {
 // refuse notes why the request is answered with an error. The first reason counts.
 func (h *head) refuse(status int, format string, args ...any) {
 	if h.fault.Status == 0 {
-		h.fault = request.Fault{Status: status, Log: fmt.Sprintf(format, args...) + " while processing HTTP/2 connection"}
+		h.fault = request.Fault{Status: status, Log: fmt.Sprintf(format, args...) + " while reading client request headers"}
 	}
 }
 
@@ -68,8 +71,12 @@ func (s *stream) field(name, value string) {
 		return
 	case kind == h2.Odd && s.settings.IgnoreInvalid, kind == h2.Under && s.settings.IgnoreInvalid && !s.settings.Underscores:
 		if s.settings.ErrorLog.On(errorlog.Info) {
-			s.r.Dropped = append(s.r.Dropped, "client sent invalid header: \""+name+"\" while processing HTTP/2 connection")
+			s.r.Dropped = append(s.r.Dropped, "client sent invalid header: \""+name+"\" while reading client request headers")
 		}
+		return
+	}
+	if len(s.r.Headers)+len(h.cookies) >= mostLines {
+		h.refuse(494, "client sent too many header lines")
 		return
 	}
 	key := h.keep(name)

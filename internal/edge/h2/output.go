@@ -150,12 +150,17 @@ func (c *conn) limitWrite() bool {
 // room reports whether a piece of a body may be sent, as far as the connection goes. c is locked.
 func (c *conn) room() bool { return c.send.Room() > 0 && len(c.out.buf) < outputSize }
 
-// grant lets the first of those that wait send a piece, if there is room. c is locked.
+// grant lets the first of those that wait send, if there is room for it. A head needs no window. c is locked.
 func (c *conn) grant() {
-	if len(c.out.queue) > 0 && c.room() {
-		s := c.out.queue[0]
-		c.dequeue(s)
-		s.wakeSender()
+	if len(c.out.buf) >= outputSize {
+		return
+	}
+	for _, s := range c.out.queue {
+		if s.headless || c.send.Room() > 0 {
+			c.dequeue(s)
+			s.wakeSender()
+			return
+		}
 	}
 }
 
@@ -170,6 +175,29 @@ func (c *conn) dequeue(s *stream) {
 	s.queued = false
 	if i := slices.Index(c.out.queue, s); i >= 0 {
 		c.out.queue = slices.Delete(c.out.queue, i, i+1)
+	}
+}
+
+// makeRoom waits until a head may be sent: a client that asks and reads nothing would have all its answers kept. c is locked before
+// and after, but not meanwhile.
+func (s *stream) makeRoom() error {
+	c := s.c
+	for {
+		switch {
+		case s.gone || s.answer.closed || c.out.err != nil:
+			c.grant()
+			s.err = errGone
+			return s.err
+		case len(c.out.buf) < outputSize:
+			return nil
+		}
+		s.headless = true
+		ok := s.wait()
+		s.headless = false
+		if !ok {
+			c.grant()
+			return s.expired()
+		}
 	}
 }
 
@@ -205,7 +233,7 @@ func (s *stream) send(p []byte, end bool) error {
 		c.sentBytes(h2.HeaderLen+n, n)
 		a.sent += int64(h2.HeaderLen + n)
 		a.headSize += h2.HeaderLen
-		a.closed = last
+		a.ended, a.closed = last, last
 		if p = p[n:]; len(p) == 0 {
 			c.grant()
 			return nil
@@ -223,7 +251,7 @@ func (s *stream) send(p []byte, end bool) error {
 // wait waits until s may try to send again, for send_timeout. c is locked before and after, but not meanwhile.
 func (s *stream) wait() bool {
 	c := s.c
-	if s.window.Room() > 0 && !s.queued {
+	if (s.headless || s.window.Room() > 0) && !s.queued {
 		c.enqueue(s)
 	}
 	c.flush()

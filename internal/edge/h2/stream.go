@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"github.com/limitgate/limitgate"
 	"github.com/limitgate/limitgate/internal/edge"
 	"github.com/limitgate/limitgate/internal/h2"
 	"github.com/limitgate/limitgate/internal/request"
@@ -18,6 +19,7 @@ import (
 type stream struct {
 	c        *conn
 	id       uint32
+	opened   limitgate.Time
 	r        request.Request
 	info     request.Conn
 	prog     edge.Program
@@ -32,13 +34,16 @@ type stream struct {
 	timer    *time.Timer
 
 	// Guarded by c.mu.
-	in     body
-	window h2.Window
-	gone   bool // the client does without the answer
-	queued bool // in the connection's queue
-	called request.Canceler
-	sender chan struct{} // one may be waiting to send, for room
-	wake   chan struct{} // of Sleep
+	in       body
+	window   h2.Window
+	gone     bool // the client does without the answer
+	queued   bool // in the connection's queue
+	headless bool // it waits to send its head
+	leaving  bool // its client took it back, and the connection counts it
+	wide     bool // its body has a large window
+	called   request.Canceler
+	sender   chan struct{} // one may be waiting to send, for room
+	wake     chan struct{} // of Sleep
 }
 
 var _ request.Stream = (*stream)(nil)
@@ -73,14 +78,15 @@ func (s *stream) begin(c *conn, id uint32) bool {
 	s.answer.reset()
 	s.in.reset(h2.NewInflow(uint32(c.head.Preread)))
 	s.window = h2.NewWindow(c.began)
-	s.gone, s.queued, s.called = false, false, nil
+	s.gone, s.queued, s.headless, s.leaving, s.wide, s.called = false, false, false, false, false, nil
 	for _, ch := range [...]chan struct{}{s.sender, s.wake, s.in.came} {
 		select {
 		case <-ch:
 		default:
 		}
 	}
-	s.r.Start = c.srv.cfg.Now()
+	s.opened = c.srv.cfg.Now()
+	s.r.Start = s.opened
 	return true
 }
 
@@ -131,6 +137,7 @@ func (s *stream) finish(reuse bool) {
 	}
 	s.last()
 	c.live--
+	s.part()
 	if s.answer.done && !s.gone {
 		c.answered++
 	}
@@ -151,6 +158,19 @@ func (s *stream) finish(reuse bool) {
 	if reuse {
 		s.c = nil
 		c.srv.streams.Put(s)
+	}
+}
+
+// part gives back what s has of the connection besides its place. c is locked.
+func (s *stream) part() {
+	c := s.c
+	if s.wide {
+		c.wide--
+	}
+	if s.leaving {
+		if c.leaving--; c.leaving == 0 {
+			poke(c.left)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 // is compiled, which closes it.
 func Open(env *phase.Env, http *conf.Scope) *Set {
 	s := newSet(env.Now, env.Log)
+	s.names = env.Names
 	if http == nil {
 		return s
 	}

@@ -25,7 +25,7 @@ func (s *Set) compileGroup(env *phase.Env, d *conf.Directive) *group {
 		m.pattern.slow.over = limitgate.Time(server.SlowStart)
 		g.members = append(g.members, m)
 		if server.Resolve && server.Unix == "" && !server.Addr.IsValid() {
-			g.awaits(env, d, m, server)
+			s.awaits(env, g, m, d, server)
 			continue
 		}
 		peers, fault := resolve(server.Endpoint)
@@ -50,8 +50,8 @@ func (s *Set) compileGroup(env *phase.Env, d *conf.Directive) *group {
 	return g
 }
 
-// awaits notes that a member's peers are found while requests are served.
-func (g *group) awaits(env *phase.Env, d *conf.Directive, m *member, server conf.UpstreamServer) {
+// awaits notes that a member's peers are found while requests are served. Until then they are those that the last configuration found.
+func (s *Set) awaits(env *phase.Env, g *group, m *member, d *conf.Directive, server conf.UpstreamServer) {
 	if g.resolver.client == nil {
 		env.Errors.Add(d.Pos, `no resolver defined to resolve names at run time in upstream "`+d.Arg(0)+`"`, "write resolver ADDRESS; here or in the http block")
 		return
@@ -61,8 +61,12 @@ func (g *group) awaits(env *phase.Env, d *conf.Directive, m *member, server conf
 		return
 	}
 	m.name = lookup{host: server.Host, port: uint16(server.Port)}
+	m.id = g.resolver.id + " " + server.Host
 	g.patience = g.resolver.timeout
-	if g.found == nil {
+	if addrs := s.names.Last(m.id, s.now()); addrs != nil {
+		m.known = true
+		m.set(addrs, true, s.now())
+	} else if g.found == nil {
 		g.found = make(chan struct{})
 	}
 }

@@ -49,6 +49,10 @@ func (x *exchange) bodyFault(err error) phase.Next {
 		if b.Log != "" {
 			x.logf(b.Level, "%s%s", b.Log, sending)
 		}
+		if b.Status == 499 {
+			r.Leave(499)
+			return phase.Done
+		}
 		r.Fail(b.Status)
 		return phase.Fail
 	}

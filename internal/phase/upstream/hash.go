@@ -152,7 +152,12 @@ type point struct {
 // Cache::Memcached::Fast: crc32(HOST \0 PORT PREVIOUS).
 func newRing(peers []*peer) ring {
 	var r ring
+	placed := map[string]bool{}
 	for _, p := range peers {
+		if placed[p.server] { // another address of the same server has the same points
+			continue
+		}
+		placed[p.server] = true
 		host, port := splitServer(p.server)
 		base := crc32.ChecksumIEEE([]byte(host + "\x00" + port))
 		previous := uint32(0)

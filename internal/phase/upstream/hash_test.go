@@ -3,6 +3,7 @@ package upstream
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,5 +150,18 @@ func TestLots(t *testing.T) {
 		if p := c.next(second); string(p.name) != "b" {
 			t.Fatalf("of two: got %s with %d connections, want b", p.name, p.conns)
 		}
+	}
+}
+
+// The addresses of one server share its points: a ring of many addresses is no larger, and no slower to make, than that of one.
+func TestAddressesOfAServerShareItsPoints(t *testing.T) {
+	var peers []*peer
+	for range 128 {
+		peers = append(peers, &peer{server: "a.example:80", weight: 3})
+	}
+	peers = append(peers, &peer{server: "b.example:80", weight: 1})
+	want := newRing([]*peer{peers[0], peers[128]})
+	if got := newRing(peers); !slices.Equal(got, want) || cap(got) > 2*len(want) {
+		t.Errorf("got %d points in memory for %d, want %d", len(got), cap(got), len(want))
 	}
 }

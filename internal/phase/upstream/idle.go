@@ -8,8 +8,8 @@ import (
 )
 
 // idle is the kept connections of a group: the last one put is the first one taken, so that a quiet time closes what is
-// not needed. It owns the connections in it and a timer that ends those nobody takes. Its lock is never held over I/O
-// other than close.
+// not needed. It owns the connections in it and a timer that ends those nobody takes. Its lock is never held over I/O: closing a
+// connection says so to its peer.
 type idle struct {
 	max      int
 	timeout  time.Duration // of an idle connection
@@ -78,35 +78,44 @@ func (k *idle) arm(d time.Duration) {
 
 // expire closes what has been idle for too long and comes back for the rest.
 func (k *idle) expire() {
+	for _, c := range k.overdue() {
+		c.close()
+	}
+}
+
+// overdue takes out what has been idle for too long.
+func (k *idle) overdue() (over []*conn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.timer = nil
 	if k.closed {
-		return
+		return nil
 	}
 	now, n := k.now(), 0
 	for n < len(k.conns) && time.Duration(now-k.conns[n].since) >= k.timeout {
-		k.conns[n].close()
 		n++
 	}
+	over = append(over, k.conns[:n]...)
 	rest := copy(k.conns, k.conns[n:])
 	clear(k.conns[rest:])
 	k.conns = k.conns[:rest]
 	if rest > 0 {
 		k.arm(k.timeout - time.Duration(now-k.conns[0].since))
 	}
+	return over
 }
 
 // close closes every connection; those in use are closed when they come back.
 func (k *idle) close() {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.closed = true
 	if k.timer != nil {
 		k.timer.Stop()
 	}
-	for _, c := range k.conns {
+	conns := k.conns
+	k.conns = nil
+	k.mu.Unlock()
+	for _, c := range conns {
 		c.close()
 	}
-	k.conns = nil
 }

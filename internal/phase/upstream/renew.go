@@ -18,6 +18,8 @@ type member struct {
 	backup  bool
 	name    lookup  // host "": the addresses stay
 	peers   []*peer // of now; guarded by the group's mu where the name is looked up
+	id      string  // of the name, for what is remembered of it
+	known   bool    // its peers were, before they were looked up for the first time
 }
 
 // peersOf makes the peers of members, in their order.
@@ -75,8 +77,12 @@ func (s *Set) Watch(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, g := range s.groups {
 		named := slices.DeleteFunc(slices.Clone(g.members), func(m *member) bool { return m.name.host == "" })
-		left := new(atomic.Int32) // before the first of them can be done
-		left.Store(int32(len(named)))
+		left := new(atomic.Int32)
+		for _, m := range named { // before the first of them can be done
+			if !m.known {
+				left.Add(1)
+			}
+		}
 		for _, m := range named {
 			all.Add(1)
 			// Owned by Watch, which waits for it; ends with ctx.
@@ -89,9 +95,9 @@ func (s *Set) Watch(ctx context.Context) {
 	all.Wait()
 }
 
-// renew looks up one name until ctx ends. left counts the members of the group that were not looked up yet.
+// renew looks up one name until ctx ends. left counts the members of the group of which nothing is known yet.
 func (s *Set) renew(ctx context.Context, g *group, m *member, left *atomic.Int32) {
-	for first := true; ; first = false {
+	for first := !m.known; ; first = false {
 		wait := s.once(ctx, g, m, first)
 		if first && left.Add(-1) == 0 {
 			close(g.found)
@@ -116,16 +122,26 @@ func (s *Set) once(ctx context.Context, g *group, m *member, first bool) time.Du
 		if ctx.Err() == nil {
 			s.log.Write(errorlog.Error, 0, m.name.host+" could not be resolved ("+err.Error()+")")
 		}
-		return max(g.resolver.timeout, time.Second)
+		return s.remember(g, m, nil, max(g.resolver.timeout, time.Second))
 	}
+	wait := g.resolver.valid
+	if wait <= 0 {
+		wait = max(answer.TTL, time.Second)
+	}
+	s.remember(g, m, answer.Addrs, wait)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if m.set(answer.Addrs, first, s.now()) {
 		p := g.peersOf(g.members)
 		g.renewed.Store(&p)
 	}
-	if g.resolver.valid > 0 {
-		return g.resolver.valid
-	}
-	return max(answer.TTL, time.Second)
+	return wait
+}
+
+// remember keeps addresses for the next configuration until they have been looked up again; without any, the last ones. It returns
+// wait, which is when that begins.
+func (s *Set) remember(g *group, m *member, addrs []netip.Addr, wait time.Duration) time.Duration {
+	now := s.now()
+	s.names.Keep(m.id, addrs, now, now+limitgate.Time(wait+g.resolver.timeout+time.Second))
+	return wait
 }

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	"time"
@@ -19,6 +20,7 @@ type resolver struct {
 	client  dns.Asker
 	valid   time.Duration // how long an answer holds; 0: as long as it says
 	timeout time.Duration
+	id      string // tells apart resolvers that may say something else of a name
 }
 
 // resolverKey is what scopes have in common that share what was looked up.
@@ -53,7 +55,7 @@ func (s *Set) compileResolver(env *phase.Env, scope *conf.Scope) resolver {
 			c.Servers = append(c.Servers, p.addr)
 		}
 	}
-	r.client, r.valid = c, read.Valid
+	r.client, r.valid, r.id = c, read.Valid, fmt.Sprint(c.Servers, c.IPv4, c.IPv6)
 	r.cache = dns.NewCache(c, read.Valid, r.timeout, s.now)
 	s.resolvers[key] = r
 	return r

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/limitgate/limitgate/internal/dns"
 	"github.com/limitgate/limitgate/internal/dns/dnstest"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
@@ -137,6 +138,53 @@ func TestResolverOfAScope(t *testing.T) {
 	for _, part := range []string{"127.0.0.1:53 [::1]:5300] true true", "7s 30s", "127.0.0.1:54", "false", "2s"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("got %s, want %s in it", got, part)
+		}
+	}
+}
+
+// The next configuration begins with the addresses that the last one found: a name server that is silent during a reload takes nobody
+// out.
+func TestAddressesOutliveAConfiguration(t *testing.T) {
+	server, memory := dnstest.Start(t), new(dns.Memory)
+	server.Set("here.example", dnstest.Name{Addrs: []string{"127.0.0.1"}, TTL: 60})
+	server.Set("later.example", dnstest.Name{Silent: true})
+	configured := func(more, name string) (*Set, *group, func()) {
+		http, env := phasetest.Config(t, fmt.Sprintf("resolver %s %s; resolver_timeout 200ms; upstream u { zone u 64k; server %s:81 resolve slow_start=10s; }", server.Addr, more, name)+simple("http://u"))
+		env.Names = memory
+		s := Open(env, http)
+		phasetest.Good(t, env)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		return s, s.groups["u"], func() {
+			// Owned by the test, which ends it.
+			go func() { defer close(ended); s.Watch(ctx) }()
+			t.Cleanup(func() { cancel(); <-ended; s.Close() })
+		}
+	}
+	_, first, watch := configured("", "here.example")
+	if first.found == nil || namesOf(first) != "" {
+		t.Fatalf("at first: got %q, want nothing", namesOf(first))
+	}
+	watch()
+	<-first.found
+	server.Set("here.example", dnstest.Name{Silent: true})
+	_, second, watch := configured("", "here.example")
+	if second.found != nil || namesOf(second) != "127.0.0.1:81" || second.primary[0].rises != 0 {
+		t.Fatalf("after a reload: got %q, waiting %v", namesOf(second), second.found != nil)
+	}
+	server.Set("here.example", dnstest.Name{Addrs: []string{"127.0.0.2"}, TTL: 60})
+	watch()
+	for begun := time.Now(); namesOf(second) != "127.0.0.2:81"; time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 5*time.Second {
+			t.Fatalf("the name is not looked up again: got %q", namesOf(second))
+		}
+	}
+	if p := second.current().primary[0]; p.rises == 0 {
+		t.Error("an address that is new does not start slowly")
+	}
+	for _, other := range [][2]string{{"ipv6=off", "here.example"}, {"", "later.example"}} {
+		if _, g, _ := configured(other[0], other[1]); g.found == nil {
+			t.Errorf("%q: something is known of another resolver's name", other)
 		}
 	}
 }

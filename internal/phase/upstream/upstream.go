@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate"
+	"github.com/limitgate/limitgate/internal/dns"
 	"github.com/limitgate/limitgate/internal/errorlog"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/request"
@@ -67,6 +68,7 @@ type Set struct {
 	shared map[string]*group // of addresses in proxy_pass, by address; likewise
 
 	resolvers map[resolverKey]resolver // likewise
+	names     *dns.Memory              // of servers with resolve
 	log       *errorlog.Log            // of what belongs to no request
 }
 
