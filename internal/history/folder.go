@@ -73,6 +73,9 @@ type List struct {
 // Read reads a folder, which needs not be open.
 func Read(path string) (*List, error) {
 	names, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the history: there is none in %s; a gateway that runs with this configuration makes it", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the history: %w", err)
 	}
@@ -82,6 +85,8 @@ func Read(path string) (*List, error) {
 		var err error
 		switch number, end := numberOf(n.Name()); {
 		case number == 0:
+		case !n.Type().IsRegular():
+			err = errors.New("it is no regular file") // a pipe would be waited for, and a link leads out of the folder
 		case end == activeEnd:
 			var e *Entry
 			if e, err = readEntry(name); err == nil {

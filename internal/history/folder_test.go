@@ -251,6 +251,24 @@ func TestBefore(t *testing.T) {
 	}
 }
 
+// What is no file of the folder's own is not followed.
+func TestFolderFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	f, path := open(t, 10)
+	add(t, f, entry(Start, "a"))
+	moved := filepath.Join(t.TempDir(), "1.active")
+	if err := os.Rename(filepath.Join(path, "1.active"), moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(moved, filepath.Join(path, "1.active")); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	l := read(t, path)
+	if len(l.Active) != 0 || len(l.Bad) != 1 || !strings.Contains(l.Bad[0].Error(), "1.active is skipped: it is no regular file") {
+		t.Errorf("got %v, %v", numbers(l), l.Bad)
+	}
+}
+
 // A folder of somebody else is refused: a rollback would run what he puts into it.
 func TestFolderOfAnother(t *testing.T) {
 	t.Parallel()
