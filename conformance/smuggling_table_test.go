@@ -30,7 +30,7 @@ func getOf(lines string) string { return "GET /g HTTP/1.1\r\nHost: h\r\n" + line
 
 func smuggles() []smuggle {
 	var all []smuggle
-	for _, part := range [][]smuggle{smuggledLengths, smuggledEncodings, smuggledChunks, smuggledHosts, smuggledLines, smuggledFields} {
+	for _, part := range [][]smuggle{smuggledLengths, smuggledEncodings, smuggledChunks, smuggledHosts, smuggledLines, smuggledFields, smuggledBehind} {
 		all = append(all, part...)
 	}
 	return all
@@ -239,4 +239,32 @@ var smuggledFields = []smuggle{
 	{name: "upgrade to h2c", raw: getOf("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__")},
 	{name: "upgrade nobody agrees to", raw: getOf("Connection: Upgrade\r\nUpgrade: websocket") + hidden, two: true},
 	{name: "line end in escapes in a value", raw: getOf("X: a%0d%0aY: z")},
+}
+
+// smuggledBehind are requests that come one behind the other on a connection: where one of them ends must be as clear as what it is.
+var smuggledBehind = []smuggle{
+	{name: "a request as a body", raw: postOf("Content-Length: 35", hidden)},
+	{name: "a request as a chunk", raw: chunksOf("23\r\n" + hidden + "\r\n0\r\n\r\n")},
+	{name: "chunks end, a request follows", raw: chunksOf("5\r\nhello\r\n0\r\n\r\n") + hidden, two: true},
+	{name: "the end of chunks lacks its line, a request follows", raw: chunksOf("5\r\nhello\r\n0\r\n") + hidden},
+	{name: "end of chunks in an extension in quotes", raw: chunksOf("5;a=\"\r\n0\r\n\r\n\"\r\nhello\r\n0\r\n\r\n") + hidden},
+	{name: "trailers with a length and an encoding, a request follows", raw: chunksOf("5\r\nhello\r\n0\r\nContent-Length: 500\r\nTransfer-Encoding: chunked\r\nHost: other\r\n\r\n") + hidden, two: true},
+	{name: "size of 17 digits behind zeros", raw: chunksOf("0000000000000000000000005\r\nhello\r\n0\r\n\r\n")},
+	{name: "size of 17 digits", raw: chunksOf("10000000000000005\r\nhello\r\n0\r\n\r\n") + hidden},
+	{name: "a longer chunk than its size", raw: chunksOf("3\r\nhello\r\n0\r\n\r\n") + hidden},
+	{name: "tab behind a size", raw: chunksOf("5\t\r\nhello\r\n0\r\n\r\n")},
+	{name: "CR alone behind a size", raw: chunksOf("5\rhello\r\n0\r\n\r\n") + hidden},
+	{name: "chunks behind length 0", raw: postOf("Content-Length: 0", "0\r\n\r\n") + hidden},
+	{name: "connection names the length, a request follows", raw: postOf("Connection: content-length, keep-alive\r\nContent-Length: 5", "hello") + hidden, two: true},
+	{name: "connection names the encoding, a request follows", raw: postOf("Connection: keep-alive, transfer-encoding\r\nTransfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n") + hidden, two: true},
+	{name: "an expectation of something else, a request follows", raw: postOf("Expect: 200-ok\r\nContent-Length: 5", "hello") + hidden, two: true},
+	{name: "HTTP/1.0 in chunks that stays, a request follows", raw: "POST /p HTTP/1.0\r\nHost: h\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + hidden},
+	{name: "HTTP/1.0 that does not stay, a request follows", raw: "POST /p HTTP/1.0\r\nHost: h\r\nContent-Length: 0\r\n\r\n" + hidden},
+	{name: "upgrade with a body, a request follows", raw: postOf("Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 5", "hello") + hidden, two: true},
+	{name: "the end of a connection, a request follows", raw: getOf("Connection: close") + hidden},
+	{name: "empty lines before a request", raw: getOf("X: y") + "\r\n\r\n" + hidden, two: true},
+	{name: "a line of something else before a request", raw: getOf("X: y") + "XYZ\r\n\r\n" + hidden},
+	{name: "a request in an escaped path", raw: "GET /%20HTTP/1.1%0d%0aHost:%20h%0d%0a%0d%0aGET%20/smuggled HTTP/1.1\r\nHost: h\r\n\r\n"},
+	{name: "a request behind a server name", raw: "GET /g HTTP/1.1\r\nHost: h:80@other\r\n\r\n" + hidden, why: noHost},
+	{name: "TRACE with a body, a request follows", raw: "TRACE /p HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello" + hidden},
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/limitgate/limitgate/internal/admin"
+	"github.com/limitgate/limitgate/internal/history"
 	"github.com/spf13/cobra"
 )
 
@@ -107,6 +108,9 @@ func asNumber(n int) string {
 func watchText(s admin.Watch) string {
 	switch s.State {
 	case "good":
+		if s.Since.Requests < history.Least {
+			return fmt.Sprintf("too few requests to tell: %d since, of the %d that it takes\n", s.Since.Requests, history.Least)
+		}
 		return fmt.Sprintf("nothing is worse: %d requests since, %d failed with 5xx, %d rejected by limits\n", s.Since.Requests, s.Since.Failed, s.Since.Rejected)
 	case "worse":
 		return fmt.Sprintf("it became worse: %s; what ran before is active again, %s\n", s.Why, asNumber(s.Returned))

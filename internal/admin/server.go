@@ -222,6 +222,17 @@ func NewClient(path string) *Client {
 	return c
 }
 
+// help is what to look for when nobody could be asked.
+func help(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return "; nobody listens there: the gateway does not run, or runs with another admin socket"
+	case errors.Is(err, fs.ErrPermission):
+		return "; ask as the user who started the gateway, or as root"
+	}
+	return ""
+}
+
 // Ask sends a request and reads the answer into v. query is encoded.
 func (c *Client) Ask(method, path, query string, body io.Reader, v any) error {
 	req, err := http.NewRequest(method, "http://admin"+path+"?"+query, body)
@@ -230,7 +241,7 @@ func (c *Client) Ask(method, path, query string, body io.Reader, v any) error {
 	}
 	r, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("asking the gateway: %w", errors.Unwrap(err))
+		return fmt.Errorf("asking the gateway: %w%s", errors.Unwrap(err), help(err))
 	}
 	defer r.Body.Close()
 	if r.StatusCode != http.StatusOK {

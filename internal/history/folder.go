@@ -73,6 +73,9 @@ type List struct {
 // Read reads a folder, which needs not be open.
 func Read(path string) (*List, error) {
 	names, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the history: there is none in %s; a gateway that runs with this configuration makes it", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the history: %w", err)
 	}

@@ -21,8 +21,11 @@ type Rule struct {
 	Least  int64   // how many requests are needed to tell, before and since
 }
 
+// Least is how many requests Usual needs to tell.
+const Least = 50
+
 // Usual is the rule with a factor.
-func Usual(factor float64) Rule { return Rule{Factor: factor, Margin: 0.02, Least: 50} }
+func Usual(factor float64) Rule { return Rule{Factor: factor, Margin: 0.02, Least: Least} }
 
 // alone is the share of failures that is bad whatever was before.
 const alone = 0.5

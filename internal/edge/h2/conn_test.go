@@ -252,7 +252,7 @@ func TestSilenceAndPanicsEndAStream(t *testing.T) {
 	s := newSite(t, demo)
 	p := s.dial()
 	p.open(1, true, get("/silent")...)
-	if got := p.status(1); got != -int(http2.ErrCodeInternal) {
+	if got := p.status(1); got != -int(http2.ErrCodeProtocol) {
 		t.Errorf("silence: %d", got)
 	}
 	p.open(3, true, get("/panic")...)

@@ -72,10 +72,11 @@ func (c *conn) control(h http2.FrameHeader) turn {
 	}
 	f, err := c.frames.ReadFrameForHeader(h)
 	switch {
-	case err != nil && !stays(err):
-		return c.broken(h, err)
-	case err != nil && h.Type == http2.FrameWindowUpdate:
+	case err == nil:
+	case h.Type == http2.FrameWindowUpdate && judged(err):
 		return c.noIncrement(h.StreamID)
+	case !stays(err):
+		return c.broken(h, err)
 	}
 	if c.count.idled() {
 		return c.flood(http2.ErrCodeEnhanceYourCalm)
@@ -110,7 +111,7 @@ func (c *conn) checkLength(h http2.FrameHeader) turn {
 		return c.fail(http2.ErrCodeFrameSize, "client sent SETTINGS frame with the ACK flag and nonzero length")
 	case h.Type == http2.FrameSettings && (h.Length%6 != 0 || h.Length > mostControl), want != 0 && h.Length != want:
 		return c.failf(http2.ErrCodeFrameSize, "client sent %s frame with incorrect length %d", h.Type, h.Length)
-	case (h.Type == http2.FrameRSTStream || h.Type == http2.FramePriority) && h.StreamID == 0:
+	case (h.Type == http2.FrameRSTStream || h.Type == http2.FramePriority) && h.StreamID == 0, h.Type == http2.FramePing && h.StreamID != 0:
 		return c.failf(http2.ErrCodeProtocol, "client sent %s frame with incorrect identifier", h.Type)
 	}
 	return goOn
@@ -120,6 +121,12 @@ func (c *conn) checkLength(h http2.FrameHeader) turn {
 func stays(err error) bool {
 	var e http2.StreamError
 	return errors.As(err, &e)
+}
+
+// judged reports whether an error is about a frame that was read.
+func judged(err error) bool {
+	var e http2.ConnectionError
+	return stays(err) || errors.As(err, &e)
 }
 
 // broken says what is wrong with a frame that could not be read.
@@ -334,7 +341,7 @@ func (c *conn) data(h http2.FrameHeader) turn {
 		}
 		length, pad = length-1, int(b[0])
 		if pad > length {
-			return c.failf(http2.ErrCodeFrameSize, "client sent padded DATA frame with incorrect length: %d, padding: %d", length, pad)
+			return c.failf(http2.ErrCodeProtocol, "client sent padded DATA frame with incorrect length: %d, padding: %d", h.Length, pad)
 		}
 		length -= pad
 	}

@@ -100,7 +100,7 @@ func (c *conn) opening(h http2.FrameHeader) (length, pad int, next turn) {
 	length -= len(at)
 	if h.Flags.Has(http2.FlagHeadersPadded) {
 		if pad = int(at[0]); pad > length {
-			return 0, 0, c.failf(http2.ErrCodeFrameSize, "client sent padded HEADERS frame with incorrect length: %d, padding: %d", length, pad)
+			return 0, 0, c.failf(http2.ErrCodeProtocol, "client sent padded HEADERS frame with incorrect length: %d, padding: %d", length, pad)
 		}
 		length -= pad
 		at = at[1:]

@@ -180,7 +180,7 @@ func (s *stream) last() {
 		return
 	}
 	switch {
-	case !s.answer.closed && s.timedOut:
+	case !s.answer.closed && (s.timedOut || s.r.Response.Status == 444): // as in nginx, for which either is a time-out
 		s.terminate(http2.ErrCodeProtocol)
 	case !s.answer.closed:
 		s.terminate(http2.ErrCodeInternal)

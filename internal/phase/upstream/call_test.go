@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"encoding/binary"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/limitgate/limitgate/internal/dns/dnstest"
 	"github.com/limitgate/limitgate/internal/grpctest"
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/phasetest"
@@ -163,5 +165,30 @@ func TestTrailersAlone(t *testing.T) {
 	head := client.Head()
 	if next != phase.Done || !strings.Contains(head, "grpc-status: 10\n") || !strings.Contains(head, "length: 0\n") || client.Body() != "" {
 		t.Errorf("next %v, head %q, body %q", next, head, client.Body())
+	}
+}
+
+// A server of calls may have a name that variables make, which a name server knows.
+func TestCallsToNamesThatVariablesMake(t *testing.T) {
+	t.Parallel()
+	s, names := grpctest.Serve(t), dnstest.Start(t)
+	_, port, _ := net.SplitHostPort(s.Addr)
+	names.Set("calls.example", dnstest.Name{Addrs: []string{"127.0.0.1"}, TTL: 60})
+	c := caller{open(t, calling("grpc://$http_x_to:"+port, "resolver "+names.Addr+" ipv6=off; resolver_timeout 200ms;"), "/"), t}
+	for range 2 {
+		r, client, next := c.call(grpctest.Unary, "X-To: Calls.example\r\n", message("one"))
+		if next != phase.Done || client.Body() != string(message("one")) || trailer(r, "grpc-status") != "0" {
+			t.Fatalf("next %v, body %q, trailers %v; log %s", next, client.Body(), r.Response.Trailers, c.g.log.Messages())
+		}
+		if got, want := s.Metadata().Get(":authority")[0], "Calls.example:"+port; !strings.EqualFold(got, want) {
+			t.Errorf("the server was called %s, want %s", got, want)
+		}
+	}
+	if n := names.Asked("calls.example"); n != 1 {
+		t.Errorf("asked %d times, want once", n)
+	}
+	if r, _, next := c.call(grpctest.Unary, "X-To: nonesuch.example\r\n", message("one")); next != phase.Fail || r.Response.Status != 502 ||
+		c.g.log.Messages() != "error: nonesuch.example could not be resolved (3: Host not found)\n" {
+		t.Errorf("a name that nobody knows: next %v, status %d, log %s", next, r.Response.Status, c.g.log.Messages())
 	}
 }

@@ -91,11 +91,14 @@ func (p *printer) head(r *replay.Report) {
 	p.wrap("", "", AlreadyRefused(&r.Refused))
 	p.line()
 	for _, s := range r.Log.Sources {
-		how := ""
+		format, how := printable.Text(s.Format), ""
+		if s.Format == "" {
+			format = "no line with a known format"
+		}
 		if s.Recognised {
 			how = ", recognised"
 		}
-		p.wrap("log      ", "         ", fmt.Sprintf("%s: %s%s, %s", printable.Text(s.Name), printable.Text(s.Format), how, plural(s.Lines, "line")))
+		p.wrap("log      ", "         ", fmt.Sprintf("%s: %s%s, %s", printable.Text(s.Name), format, how, plural(s.Lines, "line")))
 		p.malformed(&s)
 	}
 	if r.Log.First != "" {
