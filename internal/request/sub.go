@@ -30,7 +30,10 @@ func (r *Request) Join(sub *Request) {
 	r.joinTrace(sub)
 	r.limited(sub)
 	r.Places = append(r.Places, sub.Places...)
-	r.Seats, r.Rollouts = append(r.Seats, sub.Seats...), append(r.Rollouts, sub.Rollouts...)
+	r.Seats = append(r.Seats, sub.Seats...)
+	for _, part := range sub.Rollouts {
+		r.Enrol(part)
+	}
 	sub.Places, sub.Seats, sub.Rollouts = sub.Places[:0], sub.Seats[:0], sub.Rollouts[:0]
 }
 
