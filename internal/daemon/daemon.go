@@ -255,6 +255,7 @@ func (d *Daemon) Close() error {
 	<-g.ended
 	d.work.Wait()
 	d.rollouts.hooks.Close()
+	err = errors.Join(err, d.current.spans.end())
 	d.files.Flush() // who waits for the pid file to go reads the logs then
 	if pid := d.current.settings.pid; pid != "" {
 		err = errors.Join(err, d.privileged(func() error { return removePid(pid, os.Getpid()) }))
