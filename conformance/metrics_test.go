@@ -85,6 +85,7 @@ http {
     limit_req_zone $binary_remote_addr zone=far:1m rate=100r/s store=main;
     limit_conn_zone $binary_remote_addr zone=places:1m;
     limit_req_zone $binary_remote_addr zone=part:1m rate=6r/h;
+    otel_exporter { endpoint 127.0.0.1:1; }
     limit_rollout part { zones part; steps 1%% 100%%; stop rejected_share > 50%%; }
     server {
         listen 127.0.0.1:@8080@;

@@ -59,16 +59,19 @@ var imports = map[string][]string{
 	"internal/runconf":          {"."},
 	"internal/tempfile":         {"internal/errorlog"},
 	"internal/found":            {".", "adaptive"},
-	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/openssl", "internal/rollout", "internal/tempfile", "internal/trust"},
+	"internal/span":             {"."},
+	"internal/otlp/otlptest":    {},
+	"internal/otlp":             {"internal/errorlog", "internal/printable", "internal/span"},
+	"internal/request":          {".", "adaptive", "internal/found", "internal/header", "internal/errorlog", "internal/openssl", "internal/rollout", "internal/span", "internal/tempfile", "internal/trust"},
 	"internal/vars":             {".", "internal/conf", "internal/conf/syntax", "internal/h1", "internal/header", "internal/openssl", "internal/request", "internal/errorlog", "internal/trust"},
 	"internal/logformat":        {"internal/vars", "internal/request"},
 	"internal/accesslog":        {"internal/conf", "internal/logformat", "internal/vars"},
 	"internal/edge":             {"internal/errorlog", "internal/h1", "internal/request"},
 	"internal/edge/h1":          {".", "internal/edge", "internal/request", "internal/h1", "internal/header", "internal/openssl", "internal/proxyproto", "internal/errorlog"},
 	"internal/edge/h2":          {".", "internal/edge", "internal/request", "internal/h1", "internal/h2", "internal/header", "internal/errorlog"},
-	"internal/phase":            {".", "internal/dns", "internal/found", "internal/conf", "internal/meter", "internal/override", "internal/rollout", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
+	"internal/phase":            {".", "internal/dns", "internal/found", "internal/conf", "internal/meter", "internal/override", "internal/rollout", "internal/span", "internal/vars", "internal/request", "internal/errorlog", "internal/logfile", "internal/tempfile", "internal/tlsconf", "internal/trust"},
 	"internal/pipeline":         {".", "internal/conf", "internal/edge", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/phase/...", "internal/request", "internal/tlsconf", "internal/vars", "internal/openssl"},
-	"internal/daemon":           {".", "internal/dns", "internal/found", "internal/meter", "internal/metrics", "internal/redact", "internal/selfwatch", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars", "internal/history", "internal/lint", "internal/printable", "internal/edge/h2", "internal/rollout", "internal/webhook"},
+	"internal/daemon":           {".", "internal/dns", "internal/found", "internal/otlp", "internal/span", "internal/meter", "internal/metrics", "internal/redact", "internal/selfwatch", "internal/top", "leasezone", "guard", "internal/admin", "internal/override", "memzone", "internal/store", "internal/conf", "internal/conf/syntax", "internal/edge", "internal/edge/h1", "internal/errorlog", "internal/errorlog/logconf", "internal/logfile", "internal/pipeline", "internal/phase", "internal/request", "internal/tempfile", "internal/tlsconf", "internal/vars", "internal/history", "internal/lint", "internal/printable", "internal/edge/h2", "internal/rollout", "internal/webhook"},
 	"internal/openssl":          {},
 	"internal/tlsconf":          {".", "internal/conf", "internal/errorlog", "internal/openssl", "internal/request", "internal/vars"},
 	"internal/virtual":          {".", "memzone", "internal/conf", "internal/edge", "internal/h1", "internal/heap", "internal/phase", "internal/phase/limit", "internal/pipeline", "internal/request", "internal/vars"},
@@ -102,7 +105,7 @@ var imports = map[string][]string{
 }
 
 // aPhase is what every package below internal/phase may import.
-var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/openssl", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/rollout", "internal/tempfile", "internal/tlsconf", "internal/trust", "internal/vars", "internal/h2", "internal/h2link", "internal/dns"}
+var aPhase = []string{".", "adaptive", "internal/found", "internal/conf", "internal/conf/syntax", "internal/errorlog", "internal/errorlog/logconf", "internal/h1", "internal/header", "internal/limitfields", "internal/logfile", "internal/logformat", "internal/meter", "internal/openssl", "internal/override", "internal/password", "internal/phase", "internal/request", "internal/rollout", "internal/span", "internal/tempfile", "internal/tlsconf", "internal/trust", "internal/vars", "internal/h2", "internal/h2link", "internal/dns"}
 
 func allowed(pkg string) ([]string, bool) {
 	if strings.HasPrefix(pkg, "internal/phase/") {
@@ -148,24 +151,26 @@ func TestImportsFollowTheTable(t *testing.T) {
 
 // outsiders says which modules of others a package may import; the library half and the core of a request import none.
 var outsiders = map[string][]string{
-	"retry/grpcretry":       {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
-	"grpclimit":             {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
-	"rediszone":             {"github.com/redis/rueidis"},
-	"internal/edge/h2":      {"golang.org/x/net"},
-	"internal/h2":           {"golang.org/x/net"},
-	"internal/h2link":       {"golang.org/x/net"},
-	"examples/grpc/backend": {"google.golang.org/grpc"},
-	"internal/grpctest":     {"google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/daemon":       {"golang.org/x/sys"},
-	"internal/accesslog":    {"github.com/klauspost/compress"},
-	"internal/rls/shared":   {"github.com/redis/rueidis"},
-	"internal/rls/serve":    {"github.com/envoyproxy/go-control-plane", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"internal/rls/config":   {"go.yaml.in/yaml/v3"},
-	"internal/password":     {"golang.org/x/crypto"},
-	"internal/metrics":      {"github.com/prometheus/client_golang", "github.com/prometheus/common"},
-	"cmd/limitgate":         {"github.com/spf13/cobra", "github.com/spf13/pflag"},
-	"internal/dns":          {"golang.org/x/net"},
-	"internal/dns/dnstest":  {"golang.org/x/net"},
+	"retry/grpcretry":        {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc"},
+	"grpclimit":              {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
+	"rediszone":              {"github.com/redis/rueidis"},
+	"internal/edge/h2":       {"golang.org/x/net"},
+	"internal/h2":            {"golang.org/x/net"},
+	"internal/h2link":        {"golang.org/x/net"},
+	"examples/grpc/backend":  {"google.golang.org/grpc"},
+	"internal/grpctest":      {"google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/daemon":        {"golang.org/x/sys"},
+	"internal/accesslog":     {"github.com/klauspost/compress"},
+	"internal/rls/shared":    {"github.com/redis/rueidis"},
+	"internal/rls/serve":     {"github.com/envoyproxy/go-control-plane", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"internal/rls/config":    {"go.yaml.in/yaml/v3"},
+	"internal/otlp/otlptest": {"go.opentelemetry.io/proto/otlp", "google.golang.org/grpc"},
+	"internal/otlp":          {"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf"},
+	"internal/password":      {"golang.org/x/crypto"},
+	"internal/metrics":       {"github.com/prometheus/client_golang", "github.com/prometheus/common"},
+	"cmd/limitgate":          {"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"internal/dns":           {"golang.org/x/net"},
+	"internal/dns/dnstest":   {"golang.org/x/net"},
 }
 
 func TestModulesOfOthersStayWhereTheyBelong(t *testing.T) {

@@ -30,12 +30,33 @@ func skeleton(t *testing.T, name string) (headings, code, links []string) {
 		}
 	}
 	for _, m := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(text), -1) {
-		if !strings.HasPrefix(m[1], "README") { // to the other language
+		if !strings.HasPrefix(m[1], "README") && !strings.HasPrefix(m[1], "#") { // to the other language, or to a heading in this one
 			links = append(links, m[1])
 		}
 	}
 	slices.Sort(links)
 	return headings, code, slices.Compact(links)
+}
+
+// sections are the numbers of the headings that a page links to in itself, in the order of the links.
+func sections(t *testing.T, name string) (numbers []int) {
+	t.Helper()
+	text, err := os.ReadFile("../../" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var anchors []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		anchors = append(anchors, strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"))
+	}
+	for _, m := range regexp.MustCompile(`\]\(#([^)]*)\)`).FindAllStringSubmatch(string(text), -1) {
+		n := slices.Index(anchors, m[1])
+		if n < 0 {
+			t.Errorf("%s links to #%s, which is no heading of it", name, m[1])
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
 }
 
 // The README in Chinese says what the one in English says: the same sections, the same commands, the same pages to go on with.
@@ -63,6 +84,9 @@ func TestReadmesAgree(t *testing.T) {
 			}
 		}
 		t.Errorf("%s: %d in README.zh-CN.md, %d in README.md", c.what, len(c.got), len(c.want))
+	}
+	if en, zh := sections(t, "README.md"), sections(t, "README.zh-CN.md"); !slices.Equal(en, zh) {
+		t.Errorf("the sections that README.md links to are %v, those of README.zh-CN.md %v", en, zh)
 	}
 	for name, other := range map[string]string{"README.md": "(README.zh-CN.md)", "README.zh-CN.md": "(README.md)"} {
 		text, err := os.ReadFile("../../" + name)

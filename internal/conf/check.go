@@ -89,6 +89,8 @@ func (c *checker) closed(d *Directive) {
 		c.splitClosed(d)
 	case Rollout:
 		c.rolloutClosed(d)
+	case OtelExporter:
+		c.exporterClosed(d)
 	case HTTP:
 		c.errs.httpEnd = d.Close.Order
 		d.Block.Walk(c.duplicateLocations)

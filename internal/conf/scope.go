@@ -24,15 +24,16 @@ const (
 	GeoBody
 	TypesBody
 	SplitBody
-	Rollout // limit_rollout in http
+	Rollout      // limit_rollout in http
+	OtelExporter // otel_exporter in http
 )
 
 // bodies are the blocks whose lines are rows of a table, not directives.
 const bodies = MapBody | GeoBody | TypesBody | SplitBody
 
-func contextNames() [14]string {
+func contextNames() [15]string {
 	return [...]string{"main", "events", "http", "server", "location", "if in server", "if in location", "limit_except",
-		"upstream", "map", "geo", "types", "split_clients", "limit_rollout"}
+		"upstream", "map", "geo", "types", "split_clients", "limit_rollout", "otel_exporter"}
 }
 
 // String returns the names of the kinds in c, joined with ", ".

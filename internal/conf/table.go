@@ -39,6 +39,7 @@ func Groups() []Group {
 		{"Upstreams", "", upstreamSpecs()},
 		{"Variables", "", variableSpecs()},
 		{"Logs", "", logSpecs()},
+		{"Traces", "OpenTelemetry, under the names of nginx's own module (ngx_otel_module), with an event for each limit that decides; see docs/observability.md.", otelSpecs()},
 		{"Accepted without effect", "Read and checked, so that a configuration written for nginx loads. They tune how nginx does its work and cannot " +
 			"change what a request gets here; the first use of each is noted when the configuration is loaded, except for the sizes of hash tables.", acceptedSpecs()},
 		{"Not supported", "Known to nginx 1.22 to 1.30. Using one is an error, because leaving it out would change what requests get.", missingSpecs()},

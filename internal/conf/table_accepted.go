@@ -67,7 +67,7 @@ func acceptedSpecs() []Spec {
 // it would be another one.
 func checkModule(c *checker, d *Directive) {
 	own := []string{"ngx_stream_module", "ngx_mail_module", "ngx_http_geoip_module", "ngx_stream_geoip_module", "ngx_http_image_filter_module",
-		"ngx_http_perl_module", "ngx_http_xslt_filter_module", "ngx_stream_js_module", "ngx_http_js_module"}
+		"ngx_http_perl_module", "ngx_http_xslt_filter_module", "ngx_stream_js_module", "ngx_http_js_module", "ngx_otel_module"}
 	name := strings.TrimSuffix(filepath.Base(d.Arg(0)), ".so")
 	if !slices.Contains(own, name) {
 		c.errs.Add(d.Pos, `module "`+d.Arg(0)+`" cannot be loaded`, "limitgate is one program and loads no modules; remove the line and what it was for")

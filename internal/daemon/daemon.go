@@ -258,6 +258,7 @@ func (d *Daemon) Close() error {
 	<-g.ended
 	d.work.Wait()
 	d.rollouts.hooks.Close()
+	err = errors.Join(err, d.current.spans.end())
 	d.files.Flush() // who waits for the pid file to go reads the logs then
 	d.say(errorlog.Notice, "worker process %d exited with code 0", os.Getpid())
 	d.say(errorlog.Notice, "exit")

@@ -50,7 +50,8 @@ type loaded struct {
 	temp     *tempfile.Set
 	limits   *phase.KnownLimits
 	rollouts *rolloutUse
-	unwatch  func() // nil: it does not run
+	spans    *exporterUse // nil: nothing is recorded
+	unwatch  func()       // nil: it does not run
 }
 
 // shared is what all configurations of a process have in common.
@@ -61,6 +62,7 @@ type shared struct {
 	zones    *zones
 	keys     *keys
 	rollouts *rollouts
+	exports  exports
 	running  atomic.Pointer[loaded] // for who looks from outside
 	tally    tally
 	past     *past    // nil: no configuration is kept; set before anybody asks
@@ -93,6 +95,7 @@ func newShared(o Options, build builder) *shared {
 	_, _ = rand.Read(s.observed.secret[:]) // never fails
 	s.observed.exposition = metrics.New(s.snapshot)
 	s.facts.Connections = s.connections
+	s.exports.version, s.exports.say = o.Version, zs.tell
 	s.boot = openConsole(&s.options, s.files.Use(o.prefix()))
 	return s
 }
@@ -137,10 +140,14 @@ func (s *shared) loadAs(globals string, disk conf.Disk) *loaded {
 	l.temp = tempfile.NewSet(&s.temps, system)
 	l.limits = new(phase.KnownLimits)
 	l.rollouts = s.rollouts.use(l.config, &s.options, l.settings.pid)
+	l.spans = s.exports.use(l.config, s.options.dir(), l.errs)
 	env := &phase.Env{
 		Vars: vars.NewTable(s.facts), Errors: l.errs, Zones: l.zones, Files: l.files, Logs: l.files, Now: limitgate.Now, Log: l.log,
 		Version: s.options.Version, Prefix: s.options.absolute(), Dir: s.options.dir(), Sessions: s.sessions, Names: &s.names, Holds: &s.holds, Temp: l.temp,
 		Overrides: s.keys.table, Limits: l.limits, Rollouts: l.rollouts, Meters: &s.observed.meters, Watch: s,
+	}
+	if l.spans != nil {
+		env.Spans = spanSink{l.spans.exporter.Exporter, &s.observed}
 	}
 	l.program, l.sockets = s.build(env, l.config, s.number)
 	l.settings.checkConns(len(l.sockets), l.errs)
@@ -189,5 +196,5 @@ func (l *loaded) close() error {
 	}
 	err := l.program.Close()
 	l.zones.close()
-	return errors.Join(err, l.files.Close())
+	return errors.Join(err, l.spans.end(), l.files.Close())
 }

@@ -99,6 +99,9 @@ func (s *shared) snapshot() metrics.Snapshot {
 	o.mu.Lock()
 	snap.Reload = o.reload
 	o.mu.Unlock()
+	if l := s.running.Load(); l != nil && l.spans != nil {
+		snap.Traces = s.exports.state()
+	}
 	snap.Reload.Generations = int(o.generations.Load())
 	for _, st := range s.zones.list() {
 		snap.Stores = append(snap.Stores, storeState(st))

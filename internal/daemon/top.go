@@ -1,9 +1,6 @@
 package daemon
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/limitgate/limitgate"
@@ -13,13 +10,6 @@ import (
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/top"
 )
-
-// hashed stands for a key where keys are not to be shown: the same as long as the process lives, and nothing that could be guessed.
-func (o *observed) hashed(key string) string {
-	m := hmac.New(sha256.New, o.secret[:])
-	m.Write([]byte(key))
-	return "#" + hex.EncodeToString(m.Sum(nil)[:6])
-}
 
 // Top implements admin.Gateway.
 func (o operator) Top(q admin.Question) (admin.Top, error) {

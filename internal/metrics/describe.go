@@ -18,6 +18,7 @@ type names struct {
 	leaseCalls, leaseFailed, leaseSpared, leased *prometheus.Desc
 	reloads, reloadGood, reloadTime, generations *prometheus.Desc
 	findings                                     *prometheus.Desc
+	spans, spansWaiting, exports                 *prometheus.Desc
 }
 
 func describe() *names {
@@ -62,6 +63,10 @@ func describe() *names {
 		reloadGood:  d("last_reload_successful", "Whether the last configuration that was read is the one that runs."),
 		reloadTime:  d("last_reload_time_seconds", "When a configuration was read last, in seconds since 1970."),
 		generations: d("generations", "Configurations that serve requests: 1, and those before it whose last request goes on."),
+
+		spans:        d("trace_spans_total", "Spans by what became of them: sent, dropped because there was no room, or failed because the collector did not take them.", "result"),
+		spansWaiting: d("trace_spans_waiting", "Spans that wait to be sent."),
+		exports:      d("trace_exports_total", "Calls to the collector of spans, by how they went.", "result"),
 
 		rolloutShare:    d("rollout_share", "Of which part of the keys the limits of a rollout are enforced, 0 to 1.", "rollout"),
 		rolloutPhase:    d("rollout_phase", "Where a rollout is: 1 for its phase, 0 for the others.", "rollout", "phase"),

@@ -114,6 +114,14 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for i := range s.Rollouts {
 		c.rollout(to, &s.Rollouts[i])
 	}
+	if t := s.Traces; t != nil {
+		to.counter(c.spans, t.Sent, "sent")
+		to.counter(c.spans, t.Dropped, "dropped")
+		to.counter(c.spans, t.Failed, "failed")
+		to.gauge(c.spansWaiting, float64(t.Waiting))
+		to.counter(c.exports, t.Calls-t.Faults, "good")
+		to.counter(c.exports, t.Faults, "bad")
+	}
 	to.counter(c.reloads, s.Reload.Good, "good")
 	to.counter(c.reloads, s.Reload.Bad, "bad")
 	good := 0.0

@@ -15,7 +15,8 @@ type Snapshot struct {
 	Zones       []Zone
 	Stores      []Store
 	Rollouts    []Rollout
-	Overrides   int // keys that have numbers of their own
+	Traces      *Traces // nil: nothing is recorded
+	Overrides   int     // keys that have numbers of their own
 	Reload      Reload
 	Findings    map[string]int // that stand, by their kind
 }
@@ -55,6 +56,13 @@ type Store struct {
 	Calls, Failed, Timeouts, Spared uint64
 	Unpaid                          uint64
 	Latency                         meter.Buckets // of calls, also of those that failed
+}
+
+// Traces are the spans that were recorded.
+type Traces struct {
+	Sent, Dropped, Failed uint64
+	Waiting               int64
+	Calls, Faults         uint64 // to the collector; those that failed are of both
 }
 
 // Rollout is a limit_rollout.

@@ -13,6 +13,7 @@ import (
 	"github.com/limitgate/limitgate/internal/logfile"
 	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/override"
+	"github.com/limitgate/limitgate/internal/span"
 	"github.com/limitgate/limitgate/internal/tempfile"
 	"github.com/limitgate/limitgate/internal/tlsconf"
 	"github.com/limitgate/limitgate/internal/vars"
@@ -63,6 +64,9 @@ type Env struct {
 
 	// Watch is what the process tells of itself; nil: nothing.
 	Watch Watch
+
+	// Spans takes what is recorded of requests; nil: nobody does.
+	Spans span.Sink
 
 	// Meters count what the limits decide, over all configurations; nil: nobody does.
 	Meters *meter.Set

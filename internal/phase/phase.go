@@ -13,6 +13,7 @@ const (
 	RealIP        ID = iota // who is the client, by the server's directives
 	ServerRewrite           // set, rewrite, if and return of the server
 	Match                   // which location
+	Trace                   // whether it is recorded, and as part of which trace
 	Rewrite                 // set, rewrite, if and return of the location
 	Limit                   // limit_req, limit_count and limit_token, then limit_conn
 	Access                  // allow, deny, auth_basic and auth_request
@@ -26,9 +27,9 @@ const (
 )
 
 // Order is the order itself. Everything that walks the phases walks this array.
-var Order = [Count]ID{RealIP, ServerRewrite, Match, Rewrite, Limit, Access, Try, Mirror, Content, Record}
+var Order = [Count]ID{RealIP, ServerRewrite, Match, Trace, Rewrite, Limit, Access, Try, Mirror, Content, Record}
 
-var names = [Count]string{"realip", "server rewrite", "match", "rewrite", "limit", "access", "try", "mirror", "content", "record"}
+var names = [Count]string{"realip", "server rewrite", "match", "trace", "rewrite", "limit", "access", "try", "mirror", "content", "record"}
 
 // String returns the phase's name.
 func (id ID) String() string { return names[id] }

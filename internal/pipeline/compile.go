@@ -17,6 +17,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase/shape"
 	"github.com/limitgate/limitgate/internal/phase/static"
 	"github.com/limitgate/limitgate/internal/phase/status"
+	"github.com/limitgate/limitgate/internal/phase/trace"
 	"github.com/limitgate/limitgate/internal/phase/tryfiles"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
@@ -97,6 +98,11 @@ func (c *compiler) compile(s *conf.Scope) {
 	out.settings.Root = static.Root(c.env, s)
 	out.shaper = c.shapes.Compile(c.env, s)
 	h := &out.handlers
+	out.trace = trace.Compile(c.env, s)
+	out.settings.TraceExtract = out.trace.Extracts()
+	if out.trace.Acts() {
+		h[phase.Trace] = out.trace
+	}
 	h[phase.RealIP] = realip.Compile(c.env, s)
 	h[phase.Limit] = limit.Compile(c.env, s)
 	h[phase.Access] = access.Compile(c.env, s, c.program)

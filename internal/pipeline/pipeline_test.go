@@ -65,6 +65,7 @@ type gateway struct {
 	zones   zones
 	files   *files
 	log     phasetest.Log
+	spans   spans
 	conn    request.Conn
 	client  phasetest.Client
 	slept   time.Duration
@@ -83,7 +84,7 @@ func load(t testing.TB, text string) *gateway {
 	g.env = &phase.Env{
 		Vars: vars.NewTable(vars.Facts{}), Errors: errs, Zones: g.zones, Files: g.files, Logs: g.files, Now: phasetest.Now,
 		Log:     errorlog.New(errorlog.Sink{Writer: &g.log, Level: errorlog.Info}),
-		Version: "1.2.3", Sessions: tlsconf.NewSessions(phasetest.Now),
+		Version: "1.2.3", Sessions: tlsconf.NewSessions(phasetest.Now), Spans: &g.spans,
 	}
 	g.program = New(g.env, cfg)
 	g.conn = request.Conn{

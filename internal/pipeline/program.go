@@ -10,6 +10,7 @@ import (
 	"github.com/limitgate/limitgate/internal/phase"
 	"github.com/limitgate/limitgate/internal/phase/decision"
 	"github.com/limitgate/limitgate/internal/phase/match"
+	"github.com/limitgate/limitgate/internal/phase/trace"
 	"github.com/limitgate/limitgate/internal/phase/upstream"
 	"github.com/limitgate/limitgate/internal/request"
 	"github.com/limitgate/limitgate/internal/tlsconf"
@@ -53,6 +54,7 @@ type scope struct {
 	internal   bool            // not for requests as they come in
 	except     *exceptions     // limit_except; nil without
 	decision   *decision.Place // limit_decision; nil without
+	trace      *trace.Place
 }
 
 // exceptions is a limit_except block: another scope for other methods.

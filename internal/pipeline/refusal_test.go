@@ -129,6 +129,13 @@ func TestRefusedCall(t *testing.T) {
 		{"/page", "202 text/plain busy page", ""},
 		{"/silent", "444 silent", ""},
 	} {
+		// What is no POST is no call: a proxy that asks whether a client may pass must not take the refusal for a yes.
+		if a := g.ask("GET "+c.path+" HTTP/1.1", kind); a.Response.Status == 200 {
+			t.Errorf("%s: a GET got %s", c.path, a.String())
+		}
+		if a := g.ask("GET "+c.path+" HTTP/1.1", kind); a.Response.Status == 200 || strings.Contains(a.head, "grpc-status") {
+			t.Errorf("%s: a GET got %s", c.path, a.String())
+		}
 		g.ask("POST "+c.path+" HTTP/1.1", kind)
 		a := g.ask("POST "+c.path+" HTTP/1.1", kind)
 		if got := a.String(); got != c.want {

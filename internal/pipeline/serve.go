@@ -21,7 +21,7 @@ const (
 	atStart    = int(phase.RealIP)
 	atServer   = int(phase.ServerRewrite)
 	atMatch    = int(phase.Match)
-	atLocation = int(phase.Rewrite)
+	atLocation = int(phase.Trace)
 	atEnd      = int(phase.Record)
 )
 
@@ -34,6 +34,7 @@ func (p *Program) Serve(r *request.Request) {
 		return
 	}
 	defer r.CloseBody()
+	defer p.endTrace(r)
 	defer p.record(r)
 	defer p.settle(r)
 	j := journey{p: p, r: r}

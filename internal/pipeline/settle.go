@@ -39,6 +39,19 @@ func (p *Program) record(r *request.Request) {
 	}
 }
 
+// endTrace ends the request's span, when all is told of it.
+func (p *Program) endTrace(r *request.Request) {
+	if r.Span == nil || !r.Span.Recorded() {
+		return
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			crashed(r, "telling of a request", cause)
+		}
+	}()
+	p.scopes[r.Location].trace.End(r)
+}
+
 // crashed logs a panic in one line, with the places in the code that led to it.
 func crashed(r *request.Request, doing string, cause any) {
 	var callers [16]uintptr

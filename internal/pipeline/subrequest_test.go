@@ -217,3 +217,27 @@ func TestADecisionAsksAuthRequest(t *testing.T) {
 		t.Errorf("asked %q, want %q", got, want)
 	}
 }
+
+// A limit in the location that auth_request asks refuses its request, whatever the client says of its body: what is told a call, a
+// status 200 with the refusal behind it, must not let anybody pass.
+func TestALimitedQuestionLetsNobodyPass(t *testing.T) {
+	b := newRecorder(t)
+	for _, limit := range []string{"limit_req zone=req", "limit_count zone=count", "limit_token zone=token"} {
+		g := start(t, strings.ReplaceAll(`limit_req_zone $uri zone=req:1m rate=1r/m; limit_count_zone $uri zone=count:1m limit=1 window=1h;
+			limit_token_zone $uri zone=token:1m rate=1r/m capacity=1;
+			server { location / { auth_request /auth; root html; }
+			location /auth { `+limit+`; limit_req_status 429; limit_count_status 429; limit_token_status 429; proxy_pass http://BACKEND; } }`, "BACKEND", b.addr))
+		for _, kind := range []string{"text/plain", "application/grpc", "application/grpc+proto", "APPLICATION/GRPC-web"} {
+			for try := range 2 {
+				a := g.ask("GET /x HTTP/1.1", "Content-Type: "+kind)
+				want := 429
+				if try == 0 && kind == "text/plain" {
+					want = 404 // who passes finds nothing
+				}
+				if got := a.Response.Status; got != want {
+					t.Errorf("%s, %s, request %d: got %d, want %d", limit, kind, try, got, want)
+				}
+			}
+		}
+	}
+}

@@ -57,7 +57,7 @@ func inner(name, opener string) string {
 
 // rows tells whether what stands in a block is data, or may be: it is no block of directives that is known.
 func rows(opener string) bool {
-	return !slices.Contains([]string{"", "events", "http", "server", "location", "upstream", "if", "limit_except", "limit_rollout"}, opener)
+	return !slices.Contains([]string{"", "events", "http", "server", "location", "upstream", "if", "limit_except", "limit_rollout", "otel_exporter"}, opener)
 }
 
 // extent is how much of a directive's arguments is kept.
@@ -79,6 +79,14 @@ func keeps(name, opener string) extent {
 			return none
 		}
 		return whole
+	case opener == "otel_exporter":
+		switch name {
+		case "header":
+			return first // its value lets whoever has it in
+		case "endpoint", "interval", "batch_size", "batch_count":
+			return whole
+		}
+		return none
 	case strings.HasPrefix(name, "limit_") && strings.HasSuffix(name, "_zone"):
 		return key
 	case slices.Contains(wholes, name), slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(name, f) }), slices.ContainsFunc(measures, func(s string) bool { return strings.HasSuffix(name, s) }):
@@ -98,7 +106,7 @@ var wholes = []string{
 	"real_ip_header", "real_ip_recursive", "recursive_error_pages", "resolver", "root", "satisfy", "server", "server_name", "set_real_ip_from", "ssl_ciphers",
 	"ssl_protocols", "ssl_session_cache", "ssl_session_tickets", "ssl_verify_client", "ssl_verify_depth", "stub_status", "try_files", "underscores_in_headers", "upstream", "user", "zone",
 	"proxy_pass", "grpc_pass", "proxy_next_upstream", "grpc_next_upstream", "proxy_http_version", "proxy_method", "proxy_intercept_errors", "if_modified_since",
-	"ignore_invalid_headers", "tcp_nodelay", "tcp_nopush", "sendfile", "server_tokens",
+	"ignore_invalid_headers", "otel_trace", "otel_trace_context", "otel_service_name", "otel_exporter", "tcp_nodelay", "tcp_nopush", "sendfile", "server_tokens",
 }
 
 // families are beginnings of names of such directives.
@@ -108,7 +116,7 @@ var families = []string{"limit_", "client_", "worker_", "keepalive_", "lingering
 var measures = []string{"_timeout", "_size", "_buffers", "_buffering", "_tries", "_time"}
 
 // firsts are directives of which the first argument names something, and the others say what it is.
-var firsts = []string{"add_header", "add_trailer", "grpc_set_header", "log_format", "proxy_set_header", "set"}
+var firsts = []string{"add_header", "add_trailer", "grpc_set_header", "log_format", "otel_resource_attr", "otel_span_attr", "proxy_set_header", "set"}
 
 // words copies the first arguments, and tells that there were others.
 func words(list []syntax.Word, n int) []syntax.Word {

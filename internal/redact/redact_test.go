@@ -50,6 +50,8 @@ http {
         }
         location = /m { metrics; }
     }
+    otel_exporter { endpoint https://me:SECRET@collector:4317; header authorization "Bearer SECRET"; trusted_certificate SECRET.pem; interval 5s; batch_size 512; batch_count 4; other SECRET; }
+    otel_service_name shop; otel_resource_attr deployment SECRET; otel_trace $otel_parent_sampled; otel_span_attr user SECRET; otel_span_name SECRET;
     limit_rollout r { zones login; steps 1% 5%; webhook https://hooks/SECRET; }
 }
 `
@@ -81,6 +83,12 @@ func TestTree(t *testing.T) {
 		"if *** {",
 		"steps 1% 5%;",
 		"webhook ***;",
+		"endpoint https://***@collector:4317;",
+		"header authorization ***;",
+		"batch_size 512;",
+		"otel_trace $otel_parent_sampled;",
+		"otel_span_attr user ***;",
+		"otel_span_name ***;",
 		"location /login {",
 	} {
 		if !strings.Contains(got, want) {

@@ -27,15 +27,14 @@ func (r *Request) Side(s rollout.Side) {
 	r.Canary |= c // the two together are mixed
 }
 
-// Enrol has a rollout count the request, when it ends, as one that a limit of the rollout was asked about.
-func (r *Request) Enrol(l *rollout.Live, s rollout.Side, refused bool) {
+// Enrol has a rollout count the request, when it ends and once, as one that a limit of the rollout was asked about.
+func (r *Request) Enrol(part rollout.Part) {
 	for i := range r.Rollouts {
-		if r.Rollouts[i].Of(l) {
-			r.Rollouts[i].Join(s, refused)
+		if r.Rollouts[i].Join(part) {
 			return
 		}
 	}
-	r.Rollouts = append(r.Rollouts, l.Begin(s, refused))
+	r.Rollouts = append(r.Rollouts, part)
 }
 
 // conclude tells rollouts how the request ended.

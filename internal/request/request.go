@@ -18,6 +18,7 @@ import (
 	"github.com/limitgate/limitgate/internal/header"
 	"github.com/limitgate/limitgate/internal/openssl"
 	"github.com/limitgate/limitgate/internal/rollout"
+	"github.com/limitgate/limitgate/internal/span"
 )
 
 // Request is one request and its answer. It belongs to the goroutine that serves it, from the edge's Reset to the end of
@@ -115,6 +116,9 @@ type Request struct {
 	Canary   Canary
 	Rollouts []rollout.Part
 
+	// Span is the request's place in a trace; nil: nobody has asked for it. See Tracing.
+	Span *span.Span
+
 	// ErrStatus is the status of the answer whatever answers, after an error that has a page of its own; 0: none.
 	ErrStatus int
 
@@ -130,6 +134,8 @@ type Request struct {
 	ZipOut   int64
 
 	filters []Filter // that the body goes through
+
+	ownSpan *span.Span // memory for Span
 
 	arena []byte
 	side  []byte // what Keep fills while the arena is lent out by Scratch
@@ -257,10 +263,11 @@ func (r *Request) Reset() {
 	seats, rollouts := r.Seats, r.Rollouts
 	places, fields, trailers, arena, side := r.Places, r.Response.Headers, r.Response.Trailers, r.arena, r.side
 	filters, body, call := r.filters, r.Body.Bytes, r.Response.Call
+	ownSpan := r.ownSpan
 	*r = Request{}
 	r.Conn, r.Stream = conn, stream
 	r.Headers, r.Captures, r.Slots, r.Attempts, r.Upstream = headers[:0], captures[:0], slots[:0], attempts[:0], upstream[:0]
-	r.Seats, r.Rollouts = seats[:0], rollouts[:0]
+	r.Seats, r.Rollouts, r.ownSpan = seats[:0], rollouts[:0], ownSpan
 	r.Places, r.Response.Headers, r.arena, r.side = places[:0], fields[:0], arena[:0], side[:0]
 	r.Response.Trailers, r.Response.Call, r.filters = trailers[:0], call[:0], filters[:0]
 	if cap(body) <= mostKept {

@@ -42,6 +42,7 @@ type Settings struct {
 	BodyFile          BodyFile
 	BodyFolder        *tempfile.Folder // client_body_temp_path
 	Redirects         Redirects
+	TraceExtract      bool // otel_trace_context: the client's traceparent counts
 	HideMissing       bool // log_not_found off
 	HideUnset         bool // uninitialized_variable_warn off
 }

@@ -16,6 +16,7 @@ func (r *Request) Branch(sub *Request, path []byte) {
 	sub.descend(r, path)
 	sub.Conn, sub.Headers, sub.Slots = r.Conn, append(sub.Headers[:0], r.Headers...), r.Slots
 	sub.Line, sub.Target, sub.Host, sub.Main = r.Line, r.Target, r.Host, r.Method
+	sub.Span = r.Span
 	sub.Method = methodGet
 	sub.Body.Begun, sub.Body.Whole = true, true
 	sub.arena, sub.side, r.arena, r.side = r.arena, r.side, sub.arena, sub.side
@@ -26,9 +27,13 @@ func (r *Request) Branch(sub *Request, path []byte) {
 func (r *Request) Join(sub *Request) {
 	sub.arena, sub.side, r.arena, r.side = r.arena, r.side, sub.arena, sub.side
 	sub.Conn, sub.Slots = nil, nil
+	r.joinTrace(sub)
 	r.limited(sub)
 	r.Places = append(r.Places, sub.Places...)
-	r.Seats, r.Rollouts = append(r.Seats, sub.Seats...), append(r.Rollouts, sub.Rollouts...)
+	r.Seats = append(r.Seats, sub.Seats...)
+	for _, part := range sub.Rollouts {
+		r.Enrol(part)
+	}
 	sub.Places, sub.Seats, sub.Rollouts = sub.Places[:0], sub.Seats[:0], sub.Rollouts[:0]
 }
 
@@ -52,6 +57,7 @@ func (r *Request) Follow(sub *Request, conn *Conn, path []byte) {
 	if r.Body.share(&sub.Body) {
 		sub.BodyLength = r.BodyLength
 	}
+	r.followTrace(sub)
 }
 
 // descend is what Branch and Follow have in common: r is made a subrequest of another one.

@@ -51,17 +51,28 @@ func (l *Live) Enforce(s Share) { l.share.Store(uint32(s)) }
 type Part struct {
 	live    *Live
 	side    Side
-	refused bool
+	refused [2]bool // by limits of each side; of the watched: would have been
 }
 
-// Of tells whether the part is of a rollout.
-func (p *Part) Of(l *Live) bool { return p.live == l }
-
 // Begin is the part of a request that a limit of the rollout was asked about.
-func (l *Live) Begin(s Side, refused bool) Part { return Part{l, s, refused} }
+func (l *Live) Begin(s Side, refused bool) Part {
+	p := Part{live: l, side: s}
+	p.refused[s] = refused
+	return p
+}
 
-// Join adds what another limit of the rollout said of the same request, for another key of it: who is enforced once is enforced.
-func (p *Part) Join(s Side, refused bool) { p.side, p.refused = max(p.side, s), p.refused || refused }
+// Join adds another part of the same request, if it is of the same rollout: of another limit, for another key. Who is enforced once is
+// enforced.
+func (p *Part) Join(o Part) bool {
+	if p.live != o.live {
+		return false
+	}
+	p.side = max(p.side, o.side)
+	for s := range p.refused {
+		p.refused[s] = p.refused[s] || o.refused[s]
+	}
+	return true
+}
 
 // End is how a request ended.
 type End struct {
@@ -75,10 +86,10 @@ func (p *Part) End(e *End) {
 	c := &p.live.open.Load()[p.side]
 	c.requests.Add(1)
 	switch {
-	case p.refused:
+	case p.refused[p.side]:
 		c.refused.Add(1)
 		return
-	case e.Barred:
+	case p.refused[Watched] || e.Barred: // it is not of the kind of those whose answers are compared
 		return
 	}
 	c.answers.Add(1)

@@ -125,7 +125,7 @@ func (t *Table) builtin(name string) Variable {
 }
 
 // fixed are the built-in variables that depend on the request alone.
-var fixed = merge(clientVars, requestVars, responseVars, upstreamVars, tlsVars)
+var fixed = merge(clientVars, requestVars, responseVars, upstreamVars, tlsVars, traceVars)
 
 func merge(tables ...map[string]Variable) map[string]Variable {
 	all := map[string]Variable{}

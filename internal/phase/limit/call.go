@@ -30,12 +30,13 @@ var (
 	valueExhausted  = []byte(strconv.Itoa(resourceExhausted))
 )
 
-// isCall reports whether a request is a call by its content type: application/grpc, and what begins so. One that another proxy
-// asks about is answered to that proxy.
+// isCall reports whether a request is a call: a POST of the content type application/grpc, and what begins so. One that another proxy
+// asks about is answered to that proxy, and of a subrequest auth_request reads the status: 200, with the refusal behind it, would let
+// the client pass.
 func isCall(r *request.Request) bool {
 	const prefix = "application/grpc"
 	t, sent := r.Get(header.ContentType)
-	return sent && r.Asked == nil && len(t) >= len(prefix) && header.EqualFold(t[:len(prefix)], prefix)
+	return sent && string(r.Method) == "POST" && r.Asked == nil && !r.IsSub() && len(t) >= len(prefix) && header.EqualFold(t[:len(prefix)], prefix)
 }
 
 // refuseCall says for a call that has failed what its client understands. wait is when it would be admitted, 0 where no such time

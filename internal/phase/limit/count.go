@@ -8,12 +8,13 @@ import (
 	"github.com/limitgate/limitgate/internal/conf"
 	"github.com/limitgate/limitgate/internal/meter"
 	"github.com/limitgate/limitgate/internal/request"
+	"github.com/limitgate/limitgate/internal/span"
 )
 
-// count counts what the limit decided about a key. Where another limit refused the request, what did not has decided nothing: it is
+// count counts what the limit decided about a key, and tells the request's span. Where another limit refused the request, what did not has decided nothing: it is
 // not charged, and asked again when the client comes again.
 func (m *limit) count(r *request.Request, d *limitgate.Decision, key string, dryRun, admitted bool) {
-	if m.meter == nil || !admitted && d.Outcome != limitgate.Rejected {
+	if m.meter == nil && r.Span == nil || !admitted && d.Outcome != limitgate.Rejected {
 		return
 	}
 	o, wait := meter.Passed, time.Duration(0)
@@ -21,6 +22,9 @@ func (m *limit) count(r *request.Request, d *limitgate.Decision, key string, dry
 		o, wait = outcomeOf(d, dryRun, !m.group.dryRun)
 	}
 	m.meter.Count(r.Now, r.Conn.Serial, o, key, wait)
+	if r.Span != nil && r.Span.Recorded() {
+		r.Span.Limit(&span.Limit{Zone: m.zone, Kind: m.group.kind.String(), Outcome: o.String(), Key: key, Delay: wait, Excess: d.Excess})
+	}
 }
 
 // count does so for all limits that were asked together.

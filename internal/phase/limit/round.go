@@ -83,7 +83,7 @@ func (m *limit) follow(r *request.Request, dryRun bool, d *limitgate.Decision) {
 		r.Side(side)
 	}
 	if m.live != nil {
-		r.Enrol(m.live, side, d.Outcome == limitgate.Rejected)
+		r.Enrol(m.live.Begin(side, d.Outcome == limitgate.Rejected))
 	}
 }
 
