@@ -264,6 +264,7 @@ func TestLease(t *testing.T) {
 	const zone = "limit_req_zone $arg_key zone=one:1m rate=1r/h store=main;"
 	a := instance(t, server.URL()+" mode=lease lease=10", zone, "limit_req zone=one burst=199 nodelay;")
 	b := instance(t, server.URL()+" mode=lease lease=10", zone, "limit_req zone=one burst=199 nodelay;")
+	known(t, server, 2)
 	passed := 0
 	for i := range 400 {
 		if status(t, http.DefaultClient, []*gatewaytest.Gateway{a, b}[i%2].URL(8080, "/?key=k")) == 404 {
@@ -273,8 +274,10 @@ func TestLease(t *testing.T) {
 	if passed > 200 || passed < 180 {
 		t.Errorf("got %d of 400 passed by two instances, want 200 at most, and no more than two leases less", passed)
 	}
-	if log := a.Read("logs/access.log"); strings.Contains(log, " OPEN ") || strings.Contains(log, " LOCAL ") {
-		t.Errorf("something was decided without the store:\n%s", log)
+	for _, g := range []*gatewaytest.Gateway{a, b} {
+		if log := g.Read("logs/access.log"); strings.Contains(log, " OPEN ") || strings.Contains(log, " LOCAL ") {
+			t.Errorf("something was decided without the store:\n%s\n%s", log, g.ErrorLog())
+		}
 	}
 }
 

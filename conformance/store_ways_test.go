@@ -128,6 +128,7 @@ http {
 	server.Do("ACL", "SETUSER", "limitgate", "-zrange", "-hgetall")
 	g.Run()
 	gatewaytest.Eventually(t, 10*time.Second, "that it says so", func() bool {
+		statuses(t, g, "/?key=c", 1) // the numbers are read from a store that answers something
 		return strings.Contains(g.ErrorLog(), `limit_store "main": instances do not know each other:`) && strings.Contains(g.ErrorLog(), `limit_store "main": numbers that are set for keys can't be read:`)
 	})
 	if got := statuses(t, g, "/?key=b", 2); got[404] != 2 {
