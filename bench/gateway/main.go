@@ -74,7 +74,7 @@ http {
 	limit_req_zone $binary_remote_addr zone=stop:10m rate=1r/m;
 	limit_req_status 429;
 	limit_req_log_level info;
-	upstream backend { server 127.0.0.1:7801; keepalive 256; }
+	upstream backend { server 127.0.0.1:7801; keepalive 1024; } # more than streams at once: else either dials
 	server {
 		listen 127.0.0.1:7800 backlog=4096;
 		listen 127.0.0.1:7802 http2 backlog=4096;
