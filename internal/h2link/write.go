@@ -133,6 +133,7 @@ func (l *Link) Write(p []byte, end bool, limit time.Duration, left func() bool) 
 			return err
 		}
 		if n > 0 || len(p) == 0 {
+			l.respond()          // first, as in nginx
 			l.writes.Store(true) // before the deadline: who halts looks at it, and then sets one that is over
 			l.wmu.Lock()
 			l.data(id, p[:n], end && n == len(p))
