@@ -2,14 +2,11 @@ package conformance
 
 import (
 	"bytes"
-	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/limitgate/limitgate/internal/gatewaytest"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
@@ -120,37 +117,6 @@ func readStream(f *http2.Framer) string {
 	}
 }
 
-// downgradeThrough sends all of them through one gateway, each to a server of its own before an upstream of its own.
-func downgradeThrough(t *testing.T, b gatewaytest.Binary, all []downgrade, more string) []passage {
-	t.Helper()
-	conf := "error_log logs/error.log info;\nevents { worker_connections 4096; }\nhttp { access_log off; client_header_timeout 400ms; client_body_timeout 400ms; " +
-		"keepalive_timeout 400ms; lingering_timeout 400ms; proxy_http_version 1.1; proxy_set_header Connection \"\"; proxy_set_header Host $host; " + more + "\n"
-	var upstreams []*recorder
-	for i := range all {
-		r := record(t)
-		upstreams = append(upstreams, r)
-		conf += fmt.Sprintf("upstream u%d { server %s; keepalive 4; }\nserver { listen 127.0.0.1:@%d@ http2; location / { proxy_pass http://u%d; } }\n", i, r.ln.Addr(), i, i)
-	}
-	g := gatewaytest.Start(t, b, conf+"}\n")
-	out := make([]passage, len(all))
-	var wg sync.WaitGroup
-	for i, d := range all {
-		addr := g.Addr(i)
-		wg.Go(func() {
-			var err error
-			if out[i].answers, err = d.send(addr); err != nil {
-				t.Errorf("%s, %s: %v", b.Name, d.name, err)
-			}
-		})
-	}
-	wg.Wait()
-	g.Stop() // so that the recorders have all there is
-	for i := range all {
-		out[i].requests, out[i].faults = upstreams[i].seen()
-	}
-	return out
-}
-
 const downgradesHead = `# Streams of HTTP/2 that hope to be more than one request of HTTP/1
 
 As in [SMUGGLING.md](SMUGGLING.md), but sent as frames of HTTP/2, in clear text with prior knowledge. In the second column are the fields of the
@@ -163,33 +129,18 @@ error that the stream was reset with, or that of GOAWAY, and what reached the up
 // as exactly one request.
 func TestDowngrades(t *testing.T) {
 	t.Parallel()
-	const streamed = "proxy_request_buffering off;"
-	var theirs, theirsStreamed, ours, oursStreamed []passage
-	t.Run("send", func(t *testing.T) {
-		for name, way := range map[string]struct {
-			to     gatewaytest.Binary
-			more   string
-			result *[]passage
-		}{
-			"nginx": {gatewaytest.Nginx(t), "", &theirs}, "nginx streamed": {gatewaytest.Nginx(t), streamed, &theirsStreamed},
-			"limitgate": {gatewaytest.Limitgate(t), "", &ours}, "limitgate streamed": {gatewaytest.Limitgate(t), streamed, &oursStreamed},
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				*way.result = downgradeThrough(t, way.to, downgrades, way.more)
-			})
-		}
-	})
-	if t.Failed() || t.Skipped() {
-		return
+	var attempts []attempt
+	for _, d := range downgrades {
+		attempts = append(attempts, attempt{d.name, d.send})
 	}
+	theirs, ours := fourWays(t, attempts, "http2", "proxy_set_header Host $host; ")
 	var rows []trialRow
 	for i, d := range downgrades {
 		sent := d.fields + strings.Join(append([]string{""}, d.data...), " / ")
 		if d.trailers != "" {
 			sent += " / " + d.trailers
 		}
-		rows = append(rows, trialRow{name: d.name, sent: sent, why: d.why, theirs: [2]passage{theirs[i], theirsStreamed[i]}, ours: [2]passage{ours[i], oursStreamed[i]}})
+		rows = append(rows, trialRow{name: d.name, sent: sent, why: d.why, theirs: [2]passage{theirs[0][i], theirs[1][i]}, ours: [2]passage{ours[0][i], ours[1][i]}})
 	}
 	tabulate(t, "DOWNGRADES.md", downgradesHead, "streams", rows)
 }

@@ -29,27 +29,8 @@ type framePeer struct {
 
 func startFramePeer(t *testing.T, number string) *framePeer {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &framePeer{ln: ln, number: number}
-	var wg sync.WaitGroup
-	wg.Add(1)
-	// Owned by the test: ends with the listener.
-	go func() {
-		defer wg.Done()
-		for n := 1; ; n++ {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			wg.Add(1)
-			// Owned by the test: ends with its connection.
-			go func() { defer wg.Done(); defer c.Close(); p.serve(c, n) }()
-		}
-	}()
-	t.Cleanup(func() { ln.Close(); wg.Wait() })
+	p := &framePeer{number: number}
+	p.ln = serveEach(t, p.serve)
 	return p
 }
 

@@ -33,13 +33,13 @@ type peer struct {
 	seen []string
 }
 
-func startPeer(t *testing.T, number string, say map[string]string) *peer {
+// serveEach listens on loopback until the test ends, and serves each connection, which is told its number from 1 on, until it is over.
+func serveEach(t *testing.T, serve func(c net.Conn, n int)) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &peer{ln: ln, number: number, say: say}
 	var wg sync.WaitGroup
 	wg.Add(1)
 	// Owned by the test: ends with the listener.
@@ -52,10 +52,17 @@ func startPeer(t *testing.T, number string, say map[string]string) *peer {
 			}
 			wg.Add(1)
 			// Owned by the test: ends with its connection.
-			go func() { defer wg.Done(); defer c.Close(); p.serve(c, n) }()
+			go func() { defer wg.Done(); defer c.Close(); serve(c, n) }()
 		}
 	}()
 	t.Cleanup(func() { ln.Close(); wg.Wait() })
+	return ln
+}
+
+func startPeer(t *testing.T, number string, say map[string]string) *peer {
+	t.Helper()
+	p := &peer{number: number, say: say}
+	p.ln = serveEach(t, p.serve)
 	return p
 }
 

@@ -19,7 +19,6 @@ import (
 // recorder is an upstream that keeps every byte, by connection, and answers what it takes for requests.
 type recorder struct {
 	ln net.Listener
-	wg sync.WaitGroup
 
 	mu    sync.Mutex // guards conns
 	conns []*bytes.Buffer
@@ -27,30 +26,14 @@ type recorder struct {
 
 func record(t *testing.T) *recorder {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &recorder{ln: ln}
-	r.wg.Add(1)
-	// Owned by the test: ends with the listener.
-	go func() {
-		defer r.wg.Done()
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			b := new(bytes.Buffer)
-			r.mu.Lock()
-			r.conns = append(r.conns, b)
-			r.mu.Unlock()
-			r.wg.Add(1)
-			// Owned by the test: ends with its connection.
-			go func() { defer r.wg.Done(); defer c.Close(); r.serve(c, b) }()
-		}
-	}()
-	t.Cleanup(func() { ln.Close(); r.wg.Wait() })
+	r := &recorder{}
+	r.ln = serveEach(t, func(c net.Conn, _ int) {
+		b := new(bytes.Buffer)
+		r.mu.Lock()
+		r.conns = append(r.conns, b)
+		r.mu.Unlock()
+		r.serve(c, b)
+	})
 	return r
 }
 
@@ -245,26 +228,33 @@ func (s smuggle) send(addr string) (string, error) {
 	return "closed", nil
 }
 
-// smuggleThrough sends all of them through one gateway, each to a server of its own before an upstream of its own.
-func smuggleThrough(t *testing.T, b gatewaytest.Binary, all []smuggle, more string) []passage {
+// attempt is one thing to send on a connection of its own, with what its answers are told as.
+type attempt struct {
+	name string
+	send func(addr string) (answers string, err error)
+}
+
+// through sends all of them through one gateway, each to a server of its own before an upstream of its own. listen stands behind the
+// addresses of the servers, more in http.
+func through(t *testing.T, b gatewaytest.Binary, all []attempt, listen, more string) []passage {
 	t.Helper()
 	conf := "error_log logs/error.log info;\nevents { worker_connections 4096; }\nhttp { access_log off; client_header_timeout 400ms; client_body_timeout 400ms; " +
-		"keepalive_timeout 400ms; lingering_timeout 400ms; proxy_http_version 1.1; proxy_set_header Connection \"\"; proxy_set_header Host $http_host; " + more + "\n"
+		"keepalive_timeout 400ms; lingering_timeout 400ms; proxy_http_version 1.1; proxy_set_header Connection \"\"; " + more + "\n"
 	var upstreams []*recorder
 	for i := range all {
 		r := record(t)
 		upstreams = append(upstreams, r)
-		conf += fmt.Sprintf("upstream u%d { server %s; keepalive 4; }\nserver { listen 127.0.0.1:@%d@; location / { proxy_pass http://u%d; } }\n", i, r.ln.Addr(), i, i)
+		conf += fmt.Sprintf("upstream u%d { server %s; keepalive 4; }\nserver { listen 127.0.0.1:@%d@ %s; location / { proxy_pass http://u%d; } }\n", i, r.ln.Addr(), i, listen, i)
 	}
 	g := gatewaytest.Start(t, b, conf+"}\n")
 	out := make([]passage, len(all))
 	var wg sync.WaitGroup
-	for i, s := range all {
+	for i, a := range all {
 		addr := g.Addr(i)
 		wg.Go(func() {
 			var err error
-			if out[i].answers, err = s.send(addr); err != nil {
-				t.Errorf("%s, %s: %v", b.Name, s.name, err)
+			if out[i].answers, err = a.send(addr); err != nil {
+				t.Errorf("%s, %s: %v", b.Name, a.name, err)
 			}
 		})
 	}
@@ -274,6 +264,32 @@ func smuggleThrough(t *testing.T, b gatewaytest.Binary, all []smuggle, more stri
 		out[i].requests, out[i].faults = upstreams[i].seen()
 	}
 	return out
+}
+
+// fourWays sends all of them through nginx and limitgate, whose bodies are buffered and streamed: the first of each pair, and the second.
+func fourWays(t *testing.T, all []attempt, listen, more string) (theirs, ours [2][]passage) {
+	t.Helper()
+	nginx, limitgate := gatewaytest.Nginx(t), gatewaytest.Limitgate(t)
+	const streamed = "proxy_request_buffering off; "
+	t.Run("send", func(t *testing.T) {
+		for name, way := range map[string]struct {
+			to     gatewaytest.Binary
+			more   string
+			result *[]passage
+		}{
+			"nginx": {nginx, "", &theirs[0]}, "nginx streamed": {nginx, streamed, &theirs[1]},
+			"limitgate": {limitgate, "", &ours[0]}, "limitgate streamed": {limitgate, streamed, &ours[1]},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				*way.result = through(t, way.to, all, listen, more+way.more)
+			})
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return theirs, ours
 }
 
 // judge tells what is wrong with a passage of ours; two says that it may be two requests.
@@ -313,29 +329,14 @@ The same for HTTP/2: [DOWNGRADES.md](DOWNGRADES.md).
 func TestSmuggling(t *testing.T) {
 	t.Parallel()
 	all := smuggles()
-	const streamed = "proxy_request_buffering off;"
-	var theirs, theirsStreamed, ours, oursStreamed []passage
-	t.Run("send", func(t *testing.T) {
-		for name, way := range map[string]struct {
-			to     gatewaytest.Binary
-			more   string
-			result *[]passage
-		}{
-			"nginx": {gatewaytest.Nginx(t), "", &theirs}, "nginx streamed": {gatewaytest.Nginx(t), streamed, &theirsStreamed},
-			"limitgate": {gatewaytest.Limitgate(t), "", &ours}, "limitgate streamed": {gatewaytest.Limitgate(t), streamed, &oursStreamed},
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				*way.result = smuggleThrough(t, way.to, all, way.more)
-			})
-		}
-	})
-	if t.Failed() || t.Skipped() {
-		return
+	var attempts []attempt
+	for _, s := range all {
+		attempts = append(attempts, attempt{s.name, s.send})
 	}
+	theirs, ours := fourWays(t, attempts, "", "proxy_set_header Host $http_host; ")
 	var rows []trialRow
 	for i, s := range all {
-		rows = append(rows, trialRow{name: s.name, sent: oddPart(s.raw), two: s.two, why: s.why, theirs: [2]passage{theirs[i], theirsStreamed[i]}, ours: [2]passage{ours[i], oursStreamed[i]}})
+		rows = append(rows, trialRow{name: s.name, sent: oddPart(s.raw), two: s.two, why: s.why, theirs: [2]passage{theirs[0][i], theirs[1][i]}, ours: [2]passage{ours[0][i], ours[1][i]}})
 	}
 	tabulate(t, "SMUGGLING.md", smugglingHead, "requests", rows)
 }
