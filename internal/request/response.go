@@ -57,6 +57,20 @@ type Part struct {
 	From, To int64
 }
 
+// Unsigned reports whether the response does not say itself who answers, and when: the edge does.
+func (r *Response) Unsigned() (server, date bool) {
+	server, date = true, true
+	for i := range r.Headers {
+		switch r.Headers[i].ID {
+		case header.Server:
+			server = false
+		case header.Date:
+			date = false
+		}
+	}
+	return server, date
+}
+
 // AddHeader appends a field to the response. name and value must live as long as the request.
 func (r *Request) AddHeader(name, value []byte) {
 	r.Response.Headers = append(r.Response.Headers, Header{Name: name, Value: value, ID: header.Lookup(name)})

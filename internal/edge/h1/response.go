@@ -131,15 +131,7 @@ func (x *exchange) appendHead(out []byte, resp *request.Response, now limitgate.
 
 // appendOrigin writes who answers and when, unless the response says that itself.
 func (x *exchange) appendOrigin(out []byte, resp *request.Response, now limitgate.Time) []byte {
-	server, date := true, true
-	for i := range resp.Headers {
-		switch resp.Headers[i].ID {
-		case header.Server:
-			server = false
-		case header.Date:
-			date = false
-		}
-	}
+	server, date := resp.Unsigned()
 	if server {
 		out = append(out, x.srv.names[x.scope().Tokens]...)
 	}

@@ -77,15 +77,7 @@ func (s *stream) SendHead(r *request.Request) error {
 // appendHead encodes the head. The order of its fields is nginx's (ngx_http_v2_header_filter).
 func (s *stream) appendHead(b []byte, resp *request.Response) []byte {
 	b = h2.AppendStatus(b, resp.Status)
-	server, date := true, true
-	for i := range resp.Headers {
-		switch resp.Headers[i].ID {
-		case header.Server:
-			server = false
-		case header.Date:
-			date = false
-		}
-	}
+	server, date := resp.Unsigned()
 	if server {
 		b = append(b, s.c.srv.names[s.scope().Tokens]...)
 	}
