@@ -234,7 +234,7 @@ func (p *pump) copyCall() (whole, body bool) {
 		p.all.Store(true)
 		return p.writeCall(b.Bytes[x.call.started:], true), false
 	} else if !x.more {
-		return p.copyFile()
+		return p.copyFile(p.writeCall)
 	}
 	if b := x.r.Body.Bytes[x.call.started:]; len(b) > 0 && !p.writeCall(b, false) {
 		return false, false
@@ -255,25 +255,6 @@ func (p *pump) copyCall() (whole, body bool) {
 			return true, false
 		}
 	}
-}
-
-// copyFile sends a body from the file it was kept in.
-func (p *pump) copyFile() (whole, body bool) {
-	b := &p.x.r.Body
-	buffer := p.x.set.bodies.Get().(*[]byte)
-	defer p.x.set.bodies.Put(buffer)
-	for at := int64(0); at < b.Length; {
-		n, err := b.File.ReadAt((*buffer)[:min(bodyBuffer, b.Length-at)], at)
-		if n == 0 {
-			p.err = unread(b.File.Name(), err)
-			return false, true
-		}
-		at += int64(n)
-		if !p.writeCall((*buffer)[:n], at == b.Length) {
-			return false, false
-		}
-	}
-	return true, false
 }
 
 func (p *pump) writeCall(b []byte, last bool) bool {

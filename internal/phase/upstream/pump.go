@@ -108,6 +108,12 @@ func (p *pump) copyStored() (whole, body bool) {
 	if b.File == nil {
 		return p.write(b.Bytes), false
 	}
+	return p.copyFile(func(piece []byte, _ bool) bool { return p.write(piece) })
+}
+
+// copyFile sends a body from the file it was kept in, a piece at a time; last tells that it is the last.
+func (p *pump) copyFile(send func(piece []byte, last bool) bool) (whole, body bool) {
+	b := &p.x.r.Body
 	buffer := p.x.set.bodies.Get().(*[]byte)
 	defer p.x.set.bodies.Put(buffer)
 	for at := int64(0); at < b.Length; {
@@ -116,10 +122,10 @@ func (p *pump) copyStored() (whole, body bool) {
 			p.err = unread(b.File.Name(), err)
 			return false, true
 		}
-		if !p.write((*buffer)[:n]) {
+		at += int64(n)
+		if !send((*buffer)[:n], at == b.Length) {
 			return false, false
 		}
-		at += int64(n)
 	}
 	return true, false
 }
